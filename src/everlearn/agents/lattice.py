@@ -85,7 +85,8 @@ class Lattice(NamedTuple):
     """One record per aleatoric state: ``value`` for each action; ``best``, which is h; and ``visits``."""
     run: NDArray[Any]
     """One record: ``known``, the number of moves that were seen; ``turn``, which state is backed up next; ``gain``, g;
-    ``least``, how often each action is tried in a kind of place; ``usual``, the state that was visited most."""
+    ``least``, how often each action is tried in a kind of place; ``usual``, the state that was visited most;
+    and ``staying``, how often each action stayed in the place that is being backed up."""
     trials: float
     backups: int
 
@@ -205,26 +206,15 @@ def back_up(knowledge: Lattice, s: int, share: float) -> None:
     best = knowledge.cells["best"]
     value = knowledge.cells["value"]
     run = knowledge.run
-    known = int(run["known"][0, 0])
-    ahead = np.zeros(known)
-    stays = np.zeros(known)
-    for move in range(known):
-        following = place_after(knowledge, s, move)
-        ahead[move] = best[following, 0] - best[s, 0] + linear_reward(knowledge, following)
-        stays[move] = 1.0 if following == s else 0.0
+    add_up(knowledge, s, kind)
     most = -math.inf
     pace = 1.0
     for a in range(value.shape[1]):
         visits = knowledge.sums[kind, a, VISITS]
         if visits > 0.0 and value[s, a] > -math.inf:
-            total = unexplained(knowledge, kind, a)
-            staying = 0.0
-            for move in range(known):
-                total += knowledge.counts[kind, a, move] * ahead[move]
-                staying += knowledge.counts[kind, a, move] * stays[move]
-            gained = total / visits - run["gain"][0, 0]
+            gained = value[s, a] / visits - run["gain"][0, 0]
             value[s, a] = best[s, 0] + gained
-            pace = max(1.0 - staying / visits, LEAST_PACE) if gained > most else pace
+            pace = max(1.0 - run["staying"][0, a] / visits, LEAST_PACE) if gained > most else pace
             most = max(most, gained)
     if s == run["usual"][0, 0]:
         run["gain"][0, 0] += share * most if most > -math.inf else 0.0
@@ -232,30 +222,54 @@ def back_up(knowledge: Lattice, s: int, share: float) -> None:
         best[s, 0] += most / pace
 
 
-def linear_reward(knowledge: Lattice, s: int) -> float:
-    """Return w times a place."""
-    reward: float = 0.0
-    for c in range(knowledge.places.shape[1]):
-        reward += knowledge.weights[c + 1] * knowledge.places[s, c]
-    return reward
+def add_up(knowledge: Lattice, s: int, kind: int) -> None:
+    """Put into the values of a place, for each action, the sum of what its kind has seen; and how often it stayed.
 
-
-def unexplained(knowledge: Lattice, kind: int, a: int) -> float:
-    """Return the sum of the rewards of a kind of place and an action that the weights do not explain."""
+    Compiled code counts references whenever it takes an array out of a tuple, so each is taken once.
+    """
+    places = knowledge.places
+    index = knowledge.index
+    sizes = knowledge.sizes
+    strides = knowledge.strides
+    moves = knowledge.moves
+    counts = knowledge.counts
     sums = knowledge.sums
-    total: float = sums[kind, a, REWARD]
-    for c in range(knowledge.places.shape[1]):
-        total -= knowledge.weights[c + 1] * sums[kind, a, PLACE + c]
-    return total
+    weights = knowledge.weights
+    best = knowledge.cells["best"]
+    value = knowledge.cells["value"]
+    staying = knowledge.run["staying"]
+    for a in range(value.shape[1]):
+        staying[0, a] = 0.0
+        if sums[kind, a, VISITS] > 0.0 and value[s, a] > -math.inf:
+            value[s, a] = sums[kind, a, REWARD]
+            for c in range(len(sizes)):  # less what the weights explain
+                value[s, a] -= weights[c + 1] * sums[kind, a, PLACE + c]
+    for move in range(int(knowledge.run["known"][0, 0])):
+        following = place_after(places, index, sizes, strides, moves, s, move)
+        explained = 0.0
+        for c in range(len(sizes)):
+            explained += weights[c + 1] * places[following, c]
+        ahead = best[following, 0] - best[s, 0] + explained
+        for a in range(value.shape[1]):
+            value[s, a] += counts[kind, a, move] * ahead  # none if the action was never taken
+            staying[0, a] += counts[kind, a, move] if following == s else 0.0
 
 
-def place_after(knowledge: Lattice, s: int, move: int) -> int:
+def place_after(
+    places: NDArray[np.int64],
+    index: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    strides: NDArray[np.int64],
+    moves: NDArray[np.int64],
+    s: int,
+    move: int,
+) -> int:
     """Return the state after a move; a coordinate does not leave the lattice, and where no state is, it stays."""
     place = 0
-    for c in range(knowledge.places.shape[1]):
-        x = knowledge.places[s, c] + knowledge.moves[move, c]
-        place += min(max(x, 0), knowledge.sizes[c] - 1) * knowledge.strides[c]
-    following = knowledge.index[place]
+    for c in range(len(sizes)):
+        x = places[s, c] + moves[move, c]
+        place += min(max(x, 0), sizes[c] - 1) * strides[c]
+    following: int = index[place]
     return following if following >= 0 else s
 
 
@@ -316,7 +330,7 @@ def lattice(*, near: int = 2, trials: float = 8.0, backups: int = 10) -> Design:
             np.zeros(dimensions + 1),
             WIDE * np.eye(dimensions + 1),
             records(indexed.states, value=indexed.actions, best=1, visits=1),
-            records(1, known=1, turn=1, gain=1, least=1, usual=1),
+            records(1, known=1, turn=1, gain=1, least=1, usual=1, staying=indexed.actions),
             trials,
             backups,
         )
