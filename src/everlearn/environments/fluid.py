@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INTERVALS, GROWTH = 12, 1.6
 """The number of intervals, and how many times as long as the one before each is."""
 
-LEVELS = 16
+LEVELS = 10
 """Longer lengths are rounded, so that the longest has this many levels: only their ratios matter."""
 
 TIE = 1e-3
