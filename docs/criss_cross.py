@@ -37,7 +37,7 @@ def learned(regime: str, seed: int) -> tuple[float, Any]:
     return -float(result.average_reward[-1]), values.argmax(axis=1).reshape((SEEN + 1,) * 3).astype(np.int8)
 
 
-@numba.njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@numba.njit(error_model="numpy")
 def batches(arrival: float, rate: float, policy: Any, events: int, seed: int) -> Any:
     """Return the average numbers of jobs in batches of events; outside, server 1 follows the maximum pressure."""
     np.random.seed(seed)  # noqa: NPY002
@@ -68,8 +68,9 @@ def batches(arrival: float, rate: float, policy: Any, events: int, seed: int) ->
 def rules(regime: str) -> dict[str, Any]:
     """Return the policies of rules: 1 where class 3 is preferred."""
     x1, x2, x3 = lengths = np.indices((LONGEST + 1,) * 3)
-    network, levels = criss_cross(regime=regime, seen=1).network, range(LEVELS + 1)
-    fluid = np.array([[[network.choose("fluid", (i, j, k))[0] == 2 for k in levels] for j in levels] for i in levels])
+    network: Any = criss_cross(regime=regime, seen=1).network
+    small = np.ndindex((LEVELS + 1,) * 3)
+    fluid = np.array([network.choose("fluid", each)[0] == 2 for each in small]).reshape((LEVELS + 1,) * 3)
     shrunk = np.rint(lengths * np.minimum(1.0, LEVELS / np.maximum(lengths.max(axis=0), 1))).astype(int)
     third = {
         "c-mu": np.zeros(x1.shape),

@@ -97,7 +97,7 @@ def test_states_that_are_no_lattice_are_kinds_of_their_own():
 def test_coordinates_may_be_negative_and_places_may_be_missing():
     found = find_places([(-1, 3), (0, 3), (-1, 4)], 1)
     assert found.places.tolist() == [[0, 0], [1, 0], [0, 1]]
-    assert found.index.tolist() == [0, 2, 1, -1]
+    assert found.occupants.tolist() == [0, 2, 1, -1]
 
 
 @pytest.mark.parametrize("wrong", [{"near": 0}, {"trials": -1}, {"backups": -1}])

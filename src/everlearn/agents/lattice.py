@@ -65,7 +65,7 @@ class Lattice(NamedTuple):
 
     places: NDArray[np.int64]
     """The coordinates of each aleatoric state, from 0."""
-    index: NDArray[np.int64]
+    occupants: NDArray[np.int64]
     """The aleatoric state at each place, -1 if there is none; a place is the sum of its coordinates times strides."""
     sizes: NDArray[np.int64]
     strides: NDArray[np.int64]
@@ -228,7 +228,7 @@ def add_up(knowledge: Lattice, s: int, kind: int) -> None:
     Compiled code counts references whenever it takes an array out of a tuple, so each is taken once.
     """
     places = knowledge.places
-    index = knowledge.index
+    occupants = knowledge.occupants
     sizes = knowledge.sizes
     strides = knowledge.strides
     moves = knowledge.moves
@@ -245,7 +245,7 @@ def add_up(knowledge: Lattice, s: int, kind: int) -> None:
             for c in range(len(sizes)):  # less what the weights explain
                 value[s, a] -= weights[c + 1] * sums[kind, a, PLACE + c]
     for move in range(int(knowledge.run["known"][0, 0])):
-        following = place_after(places, index, sizes, strides, moves, s, move)
+        following = place_after(places, occupants, sizes, strides, moves, s, move)
         explained = 0.0
         for c in range(len(sizes)):
             explained += weights[c + 1] * places[following, c]
@@ -257,7 +257,7 @@ def add_up(knowledge: Lattice, s: int, kind: int) -> None:
 
 def place_after(
     places: NDArray[np.int64],
-    index: NDArray[np.int64],
+    occupants: NDArray[np.int64],
     sizes: NDArray[np.int64],
     strides: NDArray[np.int64],
     moves: NDArray[np.int64],
@@ -269,7 +269,7 @@ def place_after(
     for c in range(len(sizes)):
         x = places[s, c] + moves[move, c]
         place += min(max(x, 0), sizes[c] - 1) * strides[c]
-    following: int = index[place]
+    following: int = occupants[place]
     return following if following >= 0 else s
 
 
@@ -319,11 +319,11 @@ def lattice(*, near: int = 2, trials: float = 8.0, backups: int = 10) -> Design:
     require(0 <= backups <= MOST_COUNTED, "agent.backups", backups, "give a whole number of at least 0")
 
     def build(indexed: IndexedTask) -> Lattice:
-        found: Places = find_places(indexed.task.states, near)
+        found = Places(*(fixed(array) for array in find_places(indexed.task.states, near)))
         kinds, dimensions = int(found.kinds.max()) + 1, found.places.shape[1]
         most = max(1, min(MOVES, MOST_ENTRIES // (kinds * indexed.actions)))
         return Lattice(
-            *(fixed(array) for array in found),
+            *found,
             np.zeros((most, dimensions), dtype=np.int64),
             np.zeros((kinds, indexed.actions, most)),
             np.zeros((kinds, indexed.actions, PLACE + dimensions)),

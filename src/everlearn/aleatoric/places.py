@@ -20,7 +20,7 @@ class Places(NamedTuple):
     """Where each state is; see the fields of the same names in :class:`everlearn.agents.lattice.Lattice`."""
 
     places: NDArray[np.int64]
-    index: NDArray[np.int64]
+    occupants: NDArray[np.int64]
     sizes: NDArray[np.int64]
     strides: NDArray[np.int64]
     kinds: NDArray[np.int64]
@@ -67,10 +67,10 @@ def _coordinates(label: Label) -> tuple[Any, ...]:
 
 def _lattice(places: NDArray[np.int64], inside: NDArray[Any], sizes: NDArray[np.int64], near: int) -> Places:
     strides = np.array([int(np.prod(sizes[c + 1 :])) for c in range(len(sizes))], dtype=np.int64)
-    index = np.full(int(np.prod(sizes)), -1, dtype=np.int64)
-    index[places[inside] @ strides] = np.flatnonzero(inside)
+    occupants = np.full(int(np.prod(sizes)), -1, dtype=np.int64)
+    occupants[places[inside] @ strides] = np.flatnonzero(inside)
     from_end = sizes - 1 - places if inside.all() else np.full_like(places, near)
     ends = np.where(places < near, places + 1, np.where(from_end < near, -1 - from_end, 0))  # 0 is far
     kinds = np.full(len(places), -1, dtype=np.int64)
     kinds[inside] = np.unique(ends[inside], axis=0, return_inverse=True)[1].ravel()
-    return Places(places, index, sizes.astype(np.int64), strides, kinds)
+    return Places(places, occupants, sizes.astype(np.int64), strides, kinds)
