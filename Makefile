@@ -8,7 +8,8 @@ CONSTRAINTS := requirements/constraints.txt
 
 # The tests to run, for `make test`, `make soak` and `make portable`: by default all, or as in TESTS=tests/engine.
 TESTS ?=
-WORKERS ?= 2
+# One more worker than the two cores for which the suite is meant: some tests wait for a service or a browser.
+WORKERS ?= 3
 # Each test file runs on one worker. tests/conftest.py puts the slowest files first, so that the workers finish together.
 PYTEST := $(BIN)/python -m pytest -p tests.workers --workers $(WORKERS)
 

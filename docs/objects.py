@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import everlearn
+
 BLOCK = re.compile(r"^```\{eval-rst\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 DIRECTIVE = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?:   [^\n]*\n)*)", re.MULTILINE)
 LONGEST = 76
@@ -36,6 +38,11 @@ class Entry(NamedTuple):
         """The object."""
         return find(self.path.removesuffix("()"))
 
+    @property
+    def used(self) -> list[str]:
+        """The names under which programs use it, such as ``el.run``, which the search is to find."""
+        return [f"el.{name}" for name in everlearn.__all__ if getattr(everlearn, name) is self.found]
+
 
 def entries(text: str) -> list[Entry]:
     """Return the objects of a text in order; modules, of which only the docstring is shown, are none."""
@@ -49,6 +56,7 @@ def object_pages(source: Path) -> Iterator[tuple[str, str]]:
         directive = f".. auto{entry.kind}:: {entry.path}\n{entry.options}"
         parts = [
             f"# `{entry.path.removesuffix('()')}`",
+            *(f"```{{index}} ! {name}\n```" for name in entry.used),
             f"```python\n{written}\n```",
             f"```{{eval-rst}}\n{directive}```",
         ]

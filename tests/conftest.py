@@ -47,6 +47,7 @@ LONG_EXAMPLES = (
     "everlearn.agents.frozen.freeze",
     "everlearn.agents.learned.learned",
     "everlearn.analysis.diagnosis.diagnose",
+    "everlearn.leaderboard.board.Board",
     "everlearn.tables.PairTable",
     "everlearn.tasks.inventory.inventory",
     "everlearn.theory.frontier.Frontier",

@@ -559,6 +559,7 @@ def test_each_object_has_a_page_with_its_types():
     linked = re.findall(r"\]\(each/(\S+\.md)\)", link(text))
     assert sorted(linked) == sorted(pages)
     assert "    steps: float = 100000,\n" in pages["function-run.md"]
+    assert "```{index} ! el.run\n" in pages["function-run.md"]  # which the search finds
     assert "Agent.act() -> Label" in pages["class-Agent.md"]
     assert not any("= …" in page for page in pages.values())  # the signatures must be read as Python
 

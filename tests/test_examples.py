@@ -21,7 +21,7 @@ from everlearn.experiments.variants import make_variants
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SMALL = "100"
 """Steps; each example takes them as its first argument."""
-LONG = ["changing", "cliff_walking", "frozen_lake", "taxi", "tune_cafe"]
+LONG = ["changing", "cliff_walking", "frozen_lake", "random_worlds", "taxi", "tune_cafe"]
 """Examples that do what others or pages do, and take longer; they are left to the soak."""
 
 

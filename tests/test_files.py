@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import everlearn as el
+from everlearn.durable.audit import export
+from everlearn.durable.backup import backup
+from everlearn.durable.checking import check
+from everlearn.durable.following import Follower
+from everlearn.durable.store import Store
 from everlearn.errors import StoreError
+from everlearn.experiments.spec import load_spec
+from everlearn.figures.saving import save_figure
 from everlearn.files import FULL, make_folder, refuse_unwritable, remove_leftovers, replacing
 
 
@@ -103,3 +111,33 @@ def test_temporary_files_of_killed_processes_are_removed_and_nothing_else(tmp_pa
     (tmp_path / ".lock").touch()
     remove_leftovers(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+
+
+def test_every_path_may_begin_at_home(tmp_path, monkeypatch):
+    """Whoever forgets to expand one leaves a folder that is called ``~``, or does not find what is there."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with el.live("~/live", task="riverswim", seed=1) as agent:
+        agent.observe(0, executed="left")
+        agent.save("~/agent.npz")
+        agent.load("~/agent.npz")
+    made = el.Agent("riverswim", seed=1)
+    made.save("~/own.npz")
+    made.load("~/own.npz")
+    el.evaluate("~/live", "left")
+    check("~/live")
+    Store("~/other").close()
+    assert [*export("~/live")]
+    assert Follower("~/live").look("agent").document["step"] == 1
+    backup("~/live", "~/copy.db")
+    result = el.run("riverswim", "always", steps=10, engine="reference")
+    result.save("~/result")
+    assert el.load("~/result") == result
+    save_figure(result.plot().figure, "~/figure.png")
+    experiment = el.experiment("riverswim", ["always"], steps=10, runs=1, out="~/experiment", engine="reference")
+    assert el.Experiment("~/experiment").directory.path == tmp_path / "experiment"
+    assert experiment.export("csv", "~/tables").is_relative_to(tmp_path)
+    (tmp_path / "spec.toml").write_text('steps = 10\n[[task]]\nname = "riverswim"\n[[agent]]\nname = "always"\n')
+    assert load_spec("~/spec.toml").steps == 10
+    assert [path.name for path in Path().iterdir()] == []

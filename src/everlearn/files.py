@@ -33,8 +33,12 @@ def as_path(given: object) -> Path:
     """Return the path of a file, or raise if a value is not a path."""
     fine = isinstance(given, str | os.PathLike) and "\0" not in str(given)
     require(fine, "path", given, "give the name of a file")
-    # the method of a path raises if there is no such user
-    return Path(os.path.expanduser(str(given)))  # noqa: PTH111
+    return expanded(str(given))
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path that a user gave, with ``~`` in the place of their home; every such path goes through here."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - the method of a path raises if there is no such user
 
 
 @contextmanager
@@ -91,7 +95,7 @@ def refuse_unwritable(folder: str | os.PathLike[str]) -> None:
     """Raise if a folder cannot be created or written to, before any work is done for it."""
     if not os.fspath(folder):
         raise StoreError("out: is empty; give a directory")
-    path = Path(folder)
+    path = expanded(folder)
     existing = next(parent for parent in (path, *path.parents, Path()) if parent.exists())
     if not existing.is_dir():
         raise StoreError(f"{path}: {'' if existing == path else f'{existing} '}is a file; give a directory")

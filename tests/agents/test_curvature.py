@@ -15,6 +15,7 @@ from tests.few import few
 # It goes fast where 2 a_0 - 8 a_1 + 6 a_2 > 0, for averages at epsilon = 0, 0.25 and 0.5.  That is -0.0237 on the
 # station of the paper, with a standard deviation of 0.28 sqrt(4 + 64 + 36) / sqrt(n) = 2.86 / sqrt(n).  So with phases
 # of 30,000 steps one seed in 13 leaves slow, and with 200,000 one in 10,000: the seeds here are among the others.
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", few([1, 2], [1]))
 def test_it_stays_slow_on_the_station_of_the_paper(seed):
     check_it_stays_slow("curvature", phase=30_000, seed=seed)

@@ -96,7 +96,8 @@ def test_an_action_out_of_the_skeleton_does_not_shape_the_bias():
     assert agent.inspect()["gain"].tolist() == pytest.approx([0.5])
 
 
-@pytest.mark.parametrize("name", few(AGENTS, ["imed-rl"]))
+@pytest.mark.soak
+@pytest.mark.parametrize("name", AGENTS)
 def test_it_learns_what_is_best(name):
     task = on_the_grid(1)
     result = el.run(task, name, steps=20_000, runs=4, seed=1)
@@ -115,17 +116,11 @@ THEIRS = {"imed-rl": (26, 12), "med-rl": (77, 17)}
 """Mean and standard error of statisticalrl_learners 2.2507 on the same task: 19 and 8 runs."""
 
 
-@pytest.mark.parametrize(
-    ("name", "runs"),
-    [
-        ("imed-rl", 8),
-        pytest.param("imed-rl", 200, marks=pytest.mark.soak),
-        pytest.param("med-rl", 200, marks=pytest.mark.soak),
-    ],
-)
-def test_regret_is_that_of_the_package(name, runs):
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ["imed-rl", "med-rl"])
+def test_regret_is_that_of_the_package(name):
     # Within three combined standard errors.
-    mean, error = regret(name, runs, "package")
+    mean, error = regret(name, 200, "package")
     theirs, their_error = THEIRS[name]
     assert abs(mean - theirs) < 3 * math.hypot(error, their_error)
 

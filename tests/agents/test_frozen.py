@@ -92,6 +92,7 @@ def test_counts_that_a_schedule_has_scaled_are_compared_at_one_time():
     assert best.tolist() == [1, 1]  # 100 visits long ago count half, or nothing
 
 
+@pytest.mark.soak
 def test_what_is_frozen_earns_what_the_run_earns():
     """In its first leaf the agent tries both actions; greedy at one moment, the policy never leaves that leaf."""
     agents: list[el.Agent] = []

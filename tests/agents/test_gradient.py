@@ -27,6 +27,7 @@ def test_the_derivative_is_negative_on_the_station_of_the_paper():
 # An average over n steps has a standard deviation of about 0.28 / sqrt(n), the difference of two 0.40 / sqrt(n), and
 # epsilon = 0.1 costs 0.0068 a step.  So with phases of 30,000 steps one seed in 600 leaves slow, and with 200,000
 # one in 10^13.
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", few([1, 2], [1]))
 def test_it_stays_slow_on_the_station_of_the_paper(seed):
     check_it_stays_slow("gradient", phase=30_000, seed=seed)

@@ -165,12 +165,12 @@ THEIRS = {"ucrl2b": (3120, 32, {"constant": 18.0}), "ucrl3": (321, 13, {"support
 our agents theirs."""
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.soak
 @pytest.mark.parametrize("name", AGENTS)
-def test_regret_is_that_of_the_package(name, runs):
+def test_regret_is_that_of_the_package(name):
     # Within three combined standard errors.
     theirs, their_error, parameters = THEIRS[name]
-    mean, error = regret(name, runs, **parameters)
+    mean, error = regret(name, 200, **parameters)
     assert abs(mean - theirs) < 3 * math.hypot(error, their_error)
 
 
@@ -182,6 +182,7 @@ def test_regret_of_the_definition(name, measured):
     assert abs(mean - measured) < 4 * error
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", AGENTS)
 def test_it_learns_what_is_best(name):
     task = random_mdp(1)

@@ -123,10 +123,10 @@ def regret(runs: int, rows: str) -> tuple[float, float]:
     return float(np.mean(regrets)), float(np.std(regrets, ddof=1) / math.sqrt(runs))
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(200, marks=pytest.mark.soak)])
-def test_regret_is_that_of_the_package(runs):
+@pytest.mark.soak
+def test_regret_is_that_of_the_package():
     # statisticalrl_learners 2.2507 on the same task, 60 runs, delta = 0.05; within three combined standard errors.
-    mean, error = regret(runs, "package")
+    mean, error = regret(200, "package")
     assert abs(mean - 2831) < 3 * math.hypot(error, 63)
 
 
@@ -137,6 +137,7 @@ def test_regret_of_the_definition():
     assert abs(mean - 2160) < 4 * error
 
 
+@pytest.mark.soak
 def test_it_learns_what_is_best():
     task = random_mdp(1)
     result = el.run(task, "kl-ucrl", steps=300_000, runs=1)

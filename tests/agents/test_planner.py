@@ -227,6 +227,7 @@ def test_an_action_is_tried_again_after_a_change():
     assert late[0.0] < 0.5 < late[0.02]
 
 
+@pytest.mark.soak
 def test_regret_on_riverswim_is_below_a_hundred():
     result = el.run("riverswim", "planner", steps=1e4, runs=24, seed=7)
     regret = 1e4 * 0.428622 - result.total_reward[:, -1]

@@ -140,6 +140,7 @@ def test_it_starts_again_in_each_state_that_it_enters():
     assert agent.inspect()["N"].tolist() == [[1, 0], [0, 0]]
 
 
+@pytest.mark.soak
 def test_compiled_restarts_are_interpreted_ones():
     options = {"steps": 1500, "runs": 3, "seed": 4, "parameters": {"agent.restart": 400, "agent.epsilon": 0.3}}
     fast, slow = (el.run(random_mdp(9), "q-learning", engine=name, **options) for name in ("compiled", "reference"))

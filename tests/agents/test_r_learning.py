@@ -32,6 +32,7 @@ def test_it_learns_the_average_of_the_book_on_the_access_control_queue(queue_aft
     assert np.std(averages) < 0.5
 
 
+@pytest.mark.soak
 def test_it_learns_the_policy_of_the_book_on_the_access_control_queue(queue_after_two_million_steps):
     # What policy iteration on the queue's matrices says: those who pay 4 or 8 are always accepted, those who pay 2 from
     # four free servers on, those who pay 1 never.  More than six free servers are seldom seen, as in Figure 6.17.
@@ -43,6 +44,7 @@ def test_it_learns_the_policy_of_the_book_on_the_access_control_queue(queue_afte
     assert not any(accepts[free, 1] for free in range(1, 7))
 
 
+@pytest.mark.soak
 def test_it_earns_nearly_what_the_best_policy_with_its_exploration_does():
     # The best policy followed epsilon-greedily, epsilon = 0.1, earns 2.6469, by solving its chain.
     final = el.run("access-control", "r-learning", steps=1_000_000, runs=4, seed=1).final

@@ -124,6 +124,7 @@ def test_a_bounded_step_moves_a_value_by_less_than_its_error(name):
 SLOW = {"differential-sarsa": {"trace": 0.0}, "q-lambda": {"horizon": 1e9, "step_size": 0.02}}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", few(SLOW, ["differential-sarsa"]))
 def test_the_frozen_greedy_policy_of_access_control_is_within_one_percent_of_the_optimum(name):
     task, kept = make_task("access-control"), []

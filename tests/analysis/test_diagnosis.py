@@ -82,9 +82,9 @@ def test_the_horizon_of_every_agent_is_blamed_as_that_of_the_papers_is():
     ("agent", "parameters", "horizon"),
     [
         ("q-learning", {}, 10.0),
-        ("q-lambda", {}, 50.0),
-        ("q-lambda", {"agent.horizon": float("inf")}, np.inf),
-        ("network", {}, 100.0),
+        pytest.param("q-lambda", {}, 50.0, marks=pytest.mark.soak),
+        pytest.param("q-lambda", {"agent.horizon": float("inf")}, np.inf, marks=pytest.mark.soak),
+        pytest.param("network", {}, 100.0, marks=pytest.mark.soak),
         ("ucb-h", {"agent.horizon": 3}, 3.0),
         ("optimistic-q", {"agent.horizon": 7.0}, 7.0),
         ("optimistic-q", {}, best_horizon(12, 30, 1.0, 0.05)),

@@ -1,4 +1,4 @@
-"""Write ``docs/mistakes.md`` from the table of mistakes: ``python -m tests.boundary.page``."""
+"""Write ``docs/mistakes.md`` and a page per group from the table of mistakes: ``python -m tests.boundary.page``."""
 
 from __future__ import annotations
 
@@ -14,18 +14,26 @@ from tests.boundary.mistake import Mistake, all_mistakes
 from tests.boundary.mistakes_agents import COMPLETE
 from tests.boundary.mistakes_tasks import shop
 
-PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 OPENING = """\
 # Mistakes and their messages
 
-No mistake of yours should crash everlearn, give a wrong result silently, or make a run irreproducible. This page lists
+No mistake of yours should crash everlearn, give a wrong result silently, or make a run irreproducible. These pages list
 {number} mistakes with their error messages. A message is one line: it says what is wrong, where, and what to do
 instead. Most messages have the form `argument: value; what is wrong; what to do`. A command prints the message and
 exits with code 2. In Python, the message is the text of an exception from `everlearn.errors`. If your own function
 raised an exception, the traceback through your own files follows. Both engines give the same message.
 
-The tests in `tests/boundary` make each of these mistakes and compare the messages. This page is generated from them.
+The tests in `tests/boundary` make each of these mistakes and compare the messages. These pages are generated from them.
+
+{groups}
+
+```{{toctree}}
+:hidden:
+
+{names}
+```
 """
 
 INTRODUCTIONS = {
@@ -48,8 +56,8 @@ whole file. This is the whole file without a mistake:
 {shop()["shop.py"].rstrip()}
 ```
 """,
-    "rewards": "Most of these are mistakes in `shop.py`, too; the section on tasks shows the whole file.\n",
-    "states": "Most of these are mistakes in `shop.py`, too; the section on tasks shows the whole file.\n",
+    "rewards": "Most of these are mistakes in `shop.py`, too; [the page on tasks](tasks.md) shows the whole file.\n",
+    "states": "Most of these are mistakes in `shop.py`, too; [the page on tasks](tasks.md) shows the whole file.\n",
     "specs": "",
     "command line": "",
     "live": """\
@@ -71,20 +79,31 @@ LANGUAGES: dict[str, tuple[str, Callable[[str], object]]] = {
 """What a file is highlighted as, and what reads it."""
 
 
-def page(mistakes: list[Mistake]) -> str:
-    """Return the text of the page."""
-    parts = [OPENING.format(number=len(mistakes))]
-    for group, rows in groupby(mistakes, key=lambda row: row.group):
-        parts.append(f"## {HEADINGS.get(group, group.capitalize())}\n")
-        parts.extend([INTRODUCTIONS[group]] if INTRODUCTIONS[group] else [])
-        parts.extend(section(row) for row in rows)
-    return "\n".join(parts)
+def pages(mistakes: list[Mistake]) -> dict[str, str]:
+    """Return the text of each page by its path in the documentation: an overview, and a page per group."""
+    groups = {group: list(rows) for group, rows in groupby(mistakes, key=lambda row: row.group)}
+    paths = {group: f"mistakes/{group.replace(' ', '-')}" for group in groups}
+    lines = [f"- [{heading(group)}]({paths[group]}.md): {len(rows)} mistakes" for group, rows in groups.items()]
+    names = "\n".join(paths.values())
+    overview = OPENING.format(number=len(mistakes), groups="\n".join(lines), names=names)
+    return {"mistakes.md": overview} | {f"{paths[group]}.md": page(group, rows) for group, rows in groups.items()}
+
+
+def page(group: str, mistakes: list[Mistake]) -> str:
+    """Return the text of the page of a group."""
+    parts = [f"# Mistakes: {heading(group).lower()}\n", *([INTRODUCTIONS[group]] if INTRODUCTIONS[group] else [])]
+    return "\n".join([*parts, *map(section, mistakes)])
+
+
+def heading(group: str) -> str:
+    """Return what a group is called."""
+    return HEADINGS.get(group, group.capitalize())
 
 
 def section(mistake: Mistake) -> str:
     """Return what the page says of one mistake."""
     first, _, rest = mistake.title.partition(" ")
-    blocks = [f"### {first if first in FUNCTIONS else first.capitalize()} {rest}\n"]
+    blocks = [f"## {first if first in FUNCTIONS else first.capitalize()} {rest}\n"]
     blocks.extend(fenced(language(name, code), code) for name, code in shown(mistake) if code.strip())
     calls = [
         call.replace(" --engine {engine}", "").replace(" {engine}", "").replace("{here}", HERE)
@@ -126,4 +145,6 @@ def fenced(language: str, code: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(all_mistakes()))
+    for name, text in pages(all_mistakes()).items():
+        (DOCS / name).parent.mkdir(exist_ok=True)
+        (DOCS / name).write_text(text)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.boundary.answer import answered, raised, told
 from tests.boundary.mistake import GROUPS, Mistake, all_mistakes
-from tests.boundary.page import PAGE, page
+from tests.boundary.page import DOCS, pages
 from tests.boundary.runner import Done, spawn
 
 MISTAKES = all_mistakes()
@@ -93,7 +93,9 @@ def test_titles_are_unique():
 
 
 def test_the_page_is_current():
-    assert PAGE.read_text() == page(MISTAKES), "run python -m tests.boundary.page"
+    names = ["mistakes.md", *(f"mistakes/{path.name}" for path in DOCS.glob("mistakes/*.md"))]
+    found = {name: (DOCS / name).read_text() for name in names}
+    assert found == pages(MISTAKES), "run python -m tests.boundary.page"
 
 
 def filled(text: str, here: Path, engine: str) -> str:

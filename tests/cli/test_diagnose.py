@@ -48,6 +48,7 @@ def test_it_says_if_the_optimum_is_that_of_who_sees_the_memory(call, call_json):
     assert "if the memory were seen" not in call(*SMALL)
 
 
+@pytest.mark.soak
 def test_the_frontier_is_printed_and_drawn(call, tmp_path):
     figure = tmp_path / "frontier.png"
     text = call("theory", "riverswim", "--frontier", "--figure", str(figure))

@@ -70,6 +70,7 @@ def test_what_is_forbidden_and_done_all_the_same_is_remembered():
     assert past(core)[0] == 2
 
 
+@pytest.mark.soak
 def test_a_late_reward_is_learned_from_with_the_memory_of_its_time():
     now, late = make(), make(reward_delay=4)
     rng, owed = np.random.default_rng(3), []

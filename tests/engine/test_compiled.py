@@ -168,6 +168,7 @@ def test_an_agent_that_cannot_be_compiled_is_interpreted_with_a_warning():
         el.run("service-station", uncompilable(), steps=10, engine="compiled")
 
 
+@pytest.mark.soak
 def test_by_state_is_not_believed_of_a_design_of_ones_own():
     design = make_design("static")
     mine = el.Design(lambda indexed: design.build(indexed), design.act, design.learn, by_state=True, name="mine")

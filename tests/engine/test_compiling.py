@@ -94,6 +94,7 @@ def twice(tmp_path_factory) -> tuple[Workshop, dict, dict]:
     return workshop, workshop.run(spawn), workshop.run(spawn)
 
 
+@pytest.mark.soak
 def test_compiled_code_survives_into_a_new_process(twice):
     _, first, second = twice
     assert first["same"]

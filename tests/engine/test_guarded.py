@@ -259,6 +259,7 @@ def test_what_numba_compiled_elsewhere_is_refused():
             el.run("riverswim", el.Design(build, function, lambda *_: None, name="mine"), steps=10)
 
 
+@pytest.mark.soak
 def test_a_function_may_call_one_of_the_same_name(tmp_path, monkeypatch):
     (tmp_path / "first_of_two.py").write_text(
         "def greedy(q, s):\n    return 0 if q[s, 0] > q[s, 1] else 1\n\n\n"

@@ -36,6 +36,7 @@ def total(design: el.Design, engine: str) -> float:
     return float(el.run("service-station", design, steps=500, engine=engine).total_reward[0, -1])
 
 
+@pytest.mark.soak
 def test_designs_that_share_a_class_are_not_mistaken_for_each_other():
     found = [total(always(action), "compiled") for action in (0, 1, 0)]
     assert found == [total(always(action), "reference") for action in (0, 1, 0)]

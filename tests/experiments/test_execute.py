@@ -218,6 +218,7 @@ def check_extending(out: Path, expected: Any, engine: str, short: int, agents: l
     assert tables(out) == expected(described(steps=3000, **changes))
 
 
+@pytest.mark.soak
 def test_extended_is_run_from_the_start(out, expected):
     """Four agents here, all in the soak; tests/engine/test_checkpoint.py resumes each of them every time."""
     names = ("always", "curvature", "growing-horizon", "psrl")

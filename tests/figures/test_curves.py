@@ -66,8 +66,12 @@ def test_one_run_has_no_band():
     assert not result(runs=1).plot().collections
 
 
-def test_an_agent_without_a_schedule_is_labelled_alone():
-    assert labels(el.run("service-station", "always", steps=50, engine="reference").plot())[0] == "always"
+def test_an_agent_without_a_schedule_is_labelled_alone_and_a_fixed_policy_is_named():
+    for policy, label in ((None, "always at random"), ("slow", "always slow")):
+        parameters = {"agent.policy": policy}
+        run = el.run("service-station", "always", parameters=parameters, steps=50, engine="reference")
+        assert labels(run.plot())[0] == label
+    assert labels(el.run("service-station", "q-learning", steps=50, engine="reference").plot())[0] == "q-learning"
 
 
 def test_axes_of_ones_own():

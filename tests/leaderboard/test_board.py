@@ -56,6 +56,7 @@ def files(path) -> dict[str, bytes]:
     return {name: (path / name).read_bytes() for name in SAME}
 
 
+@pytest.mark.soak
 def test_what_two_directories_have_counts_once(board, documentation):
     once = documentation.finished([board.path])
     assert [(arm.agent, arm.task) for arm in documentation.finished([board.path, board.path])] == [

@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,12 +31,17 @@ PATIENCE = 120.0
 """Seconds after which something is taken to never come; the machine may be as busy as it likes."""
 
 
+class NavigationError(AssertionError):
+    """A page was left while it was asked something."""
+
+
 def wait_for(ready: Callable[[], Any], what: str, pause: float = 0.03) -> Any:
     """Return what is ready as soon as it is."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        if found := ready():
-            return found
+        with suppress(NavigationError):
+            if found := ready():
+                return found
         time.sleep(pause)
     raise AssertionError(f"after {PATIENCE} s there is not {what}")
 
@@ -46,7 +51,9 @@ class Tab:
 
     def __init__(self, address: str) -> None:
         self._held = ExitStack()
-        self._socket = self._held.enter_context(connect(address, max_size=None, open_timeout=PATIENCE))
+        # no keepalive: while this process computes, it cannot answer
+        opened = connect(address, max_size=None, open_timeout=PATIENCE, ping_interval=None)
+        self._socket = self._held.enter_context(opened)
         self._number = 0
         self.requests: list[str] = []
         self.complaints: list[str] = []
@@ -60,6 +67,8 @@ class Tab:
         while True:
             message = json.loads(self._socket.recv(timeout=PATIENCE))
             if message.get("id") == self._number:
+                if "navigated" in message.get("error", {}).get("message", ""):
+                    raise NavigationError
                 if "error" in message:
                     raise AssertionError(f"{method}: {message['error']}")
                 return message["result"]
@@ -112,10 +121,13 @@ class Tab:
             self.call("Input.dispatchMouseEvent", type=kind, x=where[0], y=where[1], button="left", clickCount=1)
 
     def _middle(self, selector: str) -> Any:
+        """Return the middle of an element that lies still and that nothing covers, as a person waits for it."""
         return self.evaluate(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
             "e.scrollIntoView({block: 'center', behavior: 'instant'}); const b = e.getBoundingClientRect();"
-            "return b.width ? [b.x + b.width / 2, b.y + b.height / 2] : null; })()"
+            "const at = [b.x + b.width / 2, b.y + b.height / 2], before = e.seenAt; e.seenAt = String(at);"
+            "const top = document.elementFromPoint(...at);"
+            "return b.width && e.seenAt === before && top && (e.contains(top) || top.contains(e)) ? at : null; })()"
         )
 
     def press(self, key: str, text: str = "") -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 import everlearn as el
-from everlearn.experiments.execute import execute
+from everlearn.experiments.execute import Watcher, execute
 from everlearn.experiments.spec import read_spec
+from everlearn.locks import working
 from everlearn.tasks.registry import make_task
 from tests.page.browser import ROOT, Tab, running_browser, running_page, wait_for
 from tests.page.measuring import steps
@@ -57,31 +60,49 @@ def main() -> None:
 def _follow(tab: Tab) -> None:
     """Show an experiment while it runs, and a live agent."""
     with TemporaryDirectory() as folder:
-        place, stop = Path(folder), threading.Event()
-        tasks, agents = ["service-station", "riverswim"], ["growing-horizon", "q-learning", "always"]
-        spec = read_spec({"name": "two rivers", "task": tasks, "agent": agents, "steps": 3_000_000, "runs": 100})
-        thread = threading.Thread(target=execute, args=(spec, place / "out"), kwargs={"stop": stop})
-        thread.start()
-        wait_for(lambda: len([*(place / "out").glob("cells/*.npz")]) > 12, "half of the experiment")
-        with running_page(arguments=["--experiment", str(place / "out")]) as served:
-            tab.size(1440, 880)
+        place = Path(folder)
+        _work_half(place / "out")
+        with working(place / "out"), running_page(arguments=["--experiment", str(place / "out")]) as served:
+            tab.size(1440, 920)
             tab.open(served.address)
             _take(tab, IMAGES / "play-experiment.png")
-        stop.set()
-        thread.join()
-        _work(place / "station")
-        with running_page(arguments=["--live", str(place / "station")]) as served:
+        with _work(place / "station"), running_page(arguments=["--live", str(place / "station")]) as served:
             tab.size(1280, 1010)
             tab.open(served.address)
             _take(tab, IMAGES / "play-live.png")
 
 
-def _work(directory: Path) -> None:
-    """Let a live agent run the station."""
+class _Half(Watcher):
+    """Stops an experiment when half of its steps are taken, however long that takes."""
+
+    def __init__(self) -> None:
+        self.stop, self.left = threading.Event(), 0.0
+
+    def begin(self, cells: int, done: int, steps: int, steps_done: int) -> None:
+        self.left = steps / 2
+
+    def steps(self, number: int) -> None:
+        self.left -= number
+        if self.left <= 0:
+            self.stop.set()
+
+
+def _work_half(directory: Path) -> None:
+    """Run half of an experiment; whoever holds its lock then seems to work on the other half."""
+    tasks, agents = ["service-station", "riverswim"], ["growing-horizon", "q-learning", "always"]
+    spec = read_spec({"name": "a station and a river", "task": tasks, "agent": agents, "steps": 1_000_000, "runs": 100})
+    half = _Half()
+    execute(spec, directory, watcher=half, stop=half.stop, gathered=False)
+
+
+@contextmanager
+def _work(directory: Path) -> Iterator[None]:
+    """Let a live agent run the station, and keep it open."""
     station = make_task("service-station").start(np.random.default_rng(SEED))
     with el.live(directory, task="service-station", seed=SEED, drift={"batch": 100}) as agent:
         for _ in range(6000):
             agent.observe(station.step(agent.act()))
+        yield
 
 
 def _play(tab: Tab, address: str) -> None:

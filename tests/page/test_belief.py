@@ -51,6 +51,7 @@ def test_an_agent_without_values_says_so(workshop):
     assert "keeps no values" in belief.draw(run, knowledge.look(run))
 
 
+@pytest.mark.soak
 def test_an_agent_of_ones_own_is_told_how_to_show_values():
     workshop = open_workshop("service-station", "examples.own_agent:r_learning")
     race = workshop.race(workshop.start)

@@ -143,6 +143,13 @@ def test_play_forty_steps_then_watch_the_race(game, file):
     assert game.evaluate("document.querySelectorAll('.chart polyline').length") == 4
     game.click("#legend button[data-name=slow]")
     assert game.evaluate("document.querySelectorAll('.chart polyline').length") == 3
+    box = game.evaluate(
+        "(b => [b.left, b.top, get('chart').frame.left, get('chart').frame.right])"
+        "(get('chart').getBoundingClientRect())"
+    )
+    before = game.text("#at")
+    game.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + (box[2] + box[3]) / 2, y=box[1] + 60)
+    assert game.text("#at") != before, "the numbers below the chart are those under the pointer"
     game.click("#moments button")
     assert game.text("#at").replace(",", "") == game.evaluate("document.querySelector('#moments button').dataset.t")
 

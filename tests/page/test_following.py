@@ -339,3 +339,12 @@ def test_an_unknown_address_leads_back():
     answer = ask(Blank(), "/nosuch", {})
     assert answer.status_code == 404
     assert '<a class="more" href="/">' in answer.text
+
+
+def test_states_of_a_registered_task_have_their_human_names(tmp_path):
+    with el.live(tmp_path, task="service-station", seed=1) as agent:
+        agent.observe("arrival", executed="fast")
+        parts = LiveView(tmp_path).look({})
+    assert "now: a customer is there" in parts["policy"]
+    assert "learn: nobody is there -&gt; a customer is there: fast" in parts["journal"]
+    assert "<dd>a customer is there</dd>" in parts["numbers"]

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from everlearn.page.configuration import read_query
-from everlearn.page.drawing import find_ways
+from everlearn.page.drawing import draw_task, find_ways
 from everlearn.page.gallery import draw_example
 from everlearn.page.offer import Entry, Offer
 from everlearn.page.race import Workshop
@@ -47,6 +47,20 @@ def test_the_drawing_of_a_task_shows_where_it_is():
     assert "2 free, the next pays 8" in bars.get("aria-label")
 
 
+def test_a_maze_shows_where_its_agent_is_although_its_memory_is_no_place():
+    """The cue is the second place of the corridor; a maze too long to be drawn shows what the agent sees."""
+    task = make_task("t-maze", {"length": 3})
+    [here] = [part for part in draw_task(task, (0, "left"), 0) if "node here" in part]
+    [later] = [part for part in draw_task(task, (3, "right"), 0) if "node here" in part]
+    assert (middle(here), middle(later)) == ((153.3, 95.0), (323.3, 95.0))
+    assert sum('class="node' in part for part in draw_task(task, (-1, "nothing"), 0)) == 8
+    assert make_task("t-maze", {"length": 11, "window": 2}).portrait.drawing is None
+
+
+def middle(circle):
+    return tuple(float(ElementTree.fromstring(circle).get(name)) for name in ("cx", "cy"))
+
+
 @pytest.mark.parametrize("name", ["criss-cross", "n-model", "six-class"])
 def test_the_drawing_of_a_network_is_not_empty(name):
     bars = ElementTree.fromstring(draw_example(make_task(name)))
@@ -69,6 +83,7 @@ def test_a_task_of_the_users_own_comes_first_with_an_automatic_drawing():
     assert "(what the agent sees), 2 actions" in cards[0]
 
 
+@pytest.mark.soak
 def test_a_task_of_the_users_own_is_described_by_its_docstring():
     def mine():
         """Serve whoever comes."""
@@ -76,6 +91,17 @@ def test_a_task_of_the_users_own_is_described_by_its_docstring():
 
     page = Workshop(Offer({("task", "mine:shop"): Entry(mine, mine, own=True)})).gallery()
     assert "<p>Serve whoever comes.</p>" in page.split('<a class="card task agent0"')[1]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_everybody_can_use_the_gallery_on_every_screen(tab, page, width, dark):
+    tab.size(width, 844, dark=dark)
+    tab.call("Page.navigate", url=f"{page}tasks")
+    wait_for(lambda: tab.evaluate("document.querySelectorAll('a.task svg').length") == len(TASKS), "every task")
+    assert violations(tab) == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_the_gallery_opens_a_task(tab, page):

@@ -73,6 +73,7 @@ def test_the_first_screen_has_one_curve_one_station_and_one_big_button(tab, page
     assert "optimum over all policies 0.5" in told
 
 
+@pytest.mark.soak
 def test_run_the_station_and_see_the_curve_climb_above_always_slow(tab, page):
     tab.open(f"{page}?speed=1000000&growing=no")
     tab.click(".run")
@@ -172,6 +173,7 @@ def test_compare_two_one_of_them_the_papers(tab, page):
     assert score(tab, 1) > score(tab, 0) + 0.03
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -246,6 +248,11 @@ def test_nothing_is_wider_than_a_narrow_screen(tab, page, query):
     tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert tab.evaluate("document.documentElement.scrollWidth") == 390
     assert tab.evaluate("document.querySelector('svg.chart').getBoundingClientRect().right") <= 390
+    tab.evaluate(
+        "document.querySelector('h1').textContent = 'everlearn: own_task:shop'"
+    )  # a name that cannot be broken
+    theme = "document.querySelector('[aria-label=\"Light or dark\"]').getBoundingClientRect().right"
+    assert tab.evaluate(theme) <= 390
 
 
 def luminance(colour: str) -> float:

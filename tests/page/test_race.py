@@ -66,6 +66,7 @@ def test_a_value_that_takes_long_is_waited_for_by_those_who_ask_for_it_alone():
     assert cache._making == {}
 
 
+@pytest.mark.soak
 def test_preparing_the_gallery_leaves_most_of_the_time_to_races_and_ends_when_the_page_does(monkeypatch):
     workshop, rests, cards = Workshop(), [], []
     monkeypatch.setattr(module, "write_card", lambda offer, name: cards.append(name) or name)

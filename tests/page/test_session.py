@@ -167,6 +167,7 @@ def shows_two_states(knowledge, now):
     return {"Q": knowledge.count}
 
 
+@pytest.mark.soak
 def test_what_cannot_be_painted_leaves_what_was_there():
     def build(indexed):
         return Nothing(np.zeros(indexed.states))

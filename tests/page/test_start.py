@@ -92,6 +92,7 @@ def inspect(knowledge, now):
     return {"Q": np.array([1.0])[knowledge.missing]}
 
 
+@pytest.mark.soak
 def test_an_exception_in_what_the_page_alone_calls_is_told_as_the_users():
     with pytest.raises(UserCodeError, match=r"agent 'curious': inspect raised AttributeError"):
         open_workshop(shop(), replace(always(), inspect=inspect, name="curious"))

@@ -66,6 +66,8 @@ def test_it_is_well_formed_says_itself_and_stays_inside(present, window):
     for element in root.iter():
         assert 0 <= float(element.get("x", 0)) <= 420
         assert 0 <= float(element.get("y", 0)) <= 310
+    faces = [element.get("class").split()[1] for element in root.iter("circle") if "face" in element.get("class")]
+    assert faces == (["sour", *["blank"] * (window - 2), "sour"] if window > 1 else ["happy"])
     drawn = "".join(root.itertext())
     assert ("nobody" in drawn) != present
     assert "SLOW" in drawn

@@ -64,6 +64,7 @@ def test_controls_chart_and_scene_are_in_view(tab, page, width, number):
     assert 0 <= sign[0] < sign[1] <= top
 
 
+@pytest.mark.soak
 def test_a_timeline_goes_back_and_an_explanation_pauses(tab, page):
     tab.open(f"{page}?seed=1&speed=1000000&growing=no")
     tab.press(" ", " ")
@@ -104,6 +105,7 @@ def test_a_page_names_its_task(tab, page):
     assert tab.evaluate("document.title") == "riverswim – everlearn"
 
 
+@pytest.mark.soak
 def test_what_is_zero_is_written_as_zero(tab, page):
     tab.open(f"{page}?task=aggregation&agent=always")
     wait_for(lambda: "policies 0" in chart_text(tab), "an optimum of zero")
@@ -157,6 +159,7 @@ def test_pictures_are_rare_for_those_who_ask_for_less_motion(tab, page):
     tab.call("Emulation.setEmulatedMedia", features=[])
 
 
+@pytest.mark.soak
 def test_an_error_stands_below_its_field_which_keeps_what_was_typed(tab, page):
     tab.open(f"{page}?schedule=smooth")
     unfold(tab, "Change the task")
@@ -181,6 +184,7 @@ def test_any_agents_may_be_compared(tab, page):
     assert "smooth" not in tab.text(".scenes")
 
 
+@pytest.mark.soak
 def test_a_run_survives_a_reload_and_can_be_brought_back_after_a_change(tab, page):
     tab.open(f"{page}?speed=1000000&growing=no")
     run_to(tab, 5_000)

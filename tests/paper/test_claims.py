@@ -88,7 +88,9 @@ LONG = [
     "theorem:main",
     "theorem:adp-fail",
     "Section 2.4, Theorem 17",
+    "Section 2.4, T^(2/3)",
     "Appendix C.3, Algorithm 3",
+    "Appendix C.6, start of an epoch",
 ]
 """Claims whose check is left to the soak.  "Eventually" takes minutes: values come down at step 671,088,640."""
 

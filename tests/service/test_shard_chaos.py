@@ -166,6 +166,7 @@ def finish(service: Service, controllers: list[Controller]) -> None:
         service.directory.with_name(f"{controller.agent}.npz").write_bytes(state)
 
 
+@pytest.mark.soak
 def test_a_few_kills_of_shards_are_not_seen(runner, tmp_path):
     endure(runner, tmp_path, shards=2, agents=16, rounds=2, kills=2, seed=1)
 

@@ -106,6 +106,7 @@ def test_what_cannot_be_tabulated_is_not_known():
     assert known(broken.finish()) == Known()
 
 
+@pytest.mark.soak
 def test_bounds_from_less_work_contain_those_of_theory(monkeypatch):
     monkeypatch.setattr("everlearn.theory.known.MOST_WORK", 1)
     task = make_task("tiger")

@@ -14,6 +14,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import last_observation
 from everlearn.environments.model import Model
 from everlearn.errors import InputError, require
+from everlearn.files import expanded
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
@@ -80,7 +81,7 @@ def from_pomdp(path: str | Path) -> Task:
 def find_file(path: str | Path) -> Path:
     """Return a file, from the current directory or from a folder of ``sys.path``."""
     require(str(path) != "", "file", path, "give the path of a file")
-    places = [Path(path), *(Path(folder) / path for folder in sys.path if folder)]
+    places = [expanded(path), *(Path(folder) / path for folder in sys.path if folder)]
     file = next((place for place in places if place.is_file()), None)
     if file is None:
         raise InputError("file", str(path), "there is no such file")

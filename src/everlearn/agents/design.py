@@ -33,7 +33,7 @@ class Design:
     build:
         ``build(task)`` returns the initial knowledge, a NamedTuple; ``task`` is an :class:`everlearn.IndexedTask`.
         Fields that are arrays may change.  Fields that are numbers or tuples of numbers are constant.  So are read-only
-        arrays, which only built-in designs may have
+        arrays of built-in designs; those of user-defined designs are copied and may change
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
         with :func:`everlearn.uniform` and :func:`everlearn.choose`
@@ -43,7 +43,7 @@ class Design:
         ``policy(knowledge)`` returns the probability of each action in each aleatoric state
     policy_at:
         ``policy_at(knowledge, aleatoric_state)`` returns one row of the policy, for a design that takes long to compute
-        all of them.  Only built-in designs may have it
+        all of them.  It has no effect on user-defined designs
     schedule:
         the :class:`everlearn.Schedule`, if the agent uses one; its values at each step are passed in ``now``
     inspect:
@@ -74,15 +74,16 @@ class Design:
     defers:
         whether it learns from a step only when the next step comes, so that it cannot learn from rewards that come late
     carry:
-        for a design that stores a number of the whole run, such as an average, in the row of the present aleatoric
-        state: ``carry(knowledge, aleatoric_state, next_aleatoric_state)`` copies it to another row.  It is called
-        when an agent moves to another state without learning
+        for a design that stores a number that concerns the whole run, such as an average, in the row of the present
+        aleatoric state: ``carry(knowledge, aleatoric_state, next_aleatoric_state)`` copies this number to the row of
+        the next aleatoric state.  It is called when an agent moves to another state without learning
     explain:
         ``explain(knowledge, task)`` returns what it has learned as text for a person
     duration:
         the number of steps of the run, if the agent takes it as a parameter; otherwise None
     name:
-        its name in tables and messages; by default that of the function that makes the design
+        its name in tables and messages; by default that of the function that makes the design, or ``agent`` if no
+        function makes it
     parameters:
         the parameters with which it was made
 

@@ -12,14 +12,13 @@ import math
 import os
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.errors import SnapshotError
-from everlearn.files import UNREADABLE, as_path
+from everlearn.files import UNREADABLE, as_path, expanded
 from everlearn.labels import as_label
 from everlearn.protocol import AgentState
 from everlearn.registry import MOST_STEPS
@@ -72,7 +71,7 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     """Return the contents of a saved agent."""
     name = str(as_path(path))
     try:
-        return Path(name).read_bytes()
+        return expanded(name).read_bytes()
     except FileNotFoundError:
         raise SnapshotError(f"{name}: there is no such file") from None
     except OSError as error:

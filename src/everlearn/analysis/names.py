@@ -29,9 +29,9 @@ def task_names(arms: Sequence[Arm]) -> list[str]:
 
 
 def agent_names(arms: Sequence[Arm]) -> list[str]:
-    """Return the name of each arm's agent: its label, and the other settings in which agents of that label differ."""
+    """Return the name of each arm's agent: its label or a longer name, and the other settings in which they differ."""
     others = [{name: arm.settings[name] for name in arm.settings if not name.startswith("task.")} for arm in arms]
-    return _names([arm.agent for arm in arms], others)
+    return _names([arm.name or arm.agent for arm in arms], others)
 
 
 def task_settings(arm: Arm) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import math
 import os
 from array import array
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.engine.studying import Lessons
 from everlearn.environments.pure import as_number
 from everlearn.errors import EverlearnError, InputError, LiveError, require
+from everlearn.files import expanded
 from everlearn.protocol import Label, Table
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
@@ -117,7 +117,7 @@ def _cell(row: Mapping[str, Any], name: str, number: int) -> float:
 
 def is_log(source: str | os.PathLike[str]) -> bool:
     """Return whether what happened is in a log, and not in a directory of durable agents."""
-    return Path(source).is_file()
+    return expanded(source).is_file()
 
 
 def retell(past: Past, setup: Setup) -> Transitions:

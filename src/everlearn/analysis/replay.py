@@ -21,7 +21,7 @@ from everlearn.durable.transitions import Transitions
 from everlearn.durable.variation import varied
 from everlearn.engine.studying import Progress, study
 from everlearn.errors import InputError, LiveError, require
-from everlearn.files import as_path, sync_directory
+from everlearn.files import as_path, expanded, sync_directory
 from everlearn.labels import counted
 from everlearn.protocol import Label
 from everlearn.registry import MOST_STEPS, whole
@@ -123,7 +123,7 @@ def replay(
     """
     target = None if out is None else _free(out)
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
-    require(Path(source).exists(), "source", os.fspath(source), "there is no such file or directory")
+    require(expanded(source).exists(), "source", os.fspath(source), "there is no such file or directory")
     if is_log(source):
         declared = any(setup.get(key) is not None for key in ("task", "actions", "observations"))
         remedy = "a log needs a whole setup: pass actions, observations and reward_range, or a task; or --setup FILE"

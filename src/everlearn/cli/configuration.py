@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from everlearn.errors import InputError, UnknownName, require
+from everlearn.files import expanded
 
 ABOUT = ("config", "show_config", "as_json")
 """Options that are about the settings, and no settings themselves."""
@@ -89,7 +89,7 @@ def _check_environment(context: typer.Context, settings: dict[str, Any]) -> None
 def _read(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the values in a file, by the names of the options."""
     try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        document = tomllib.loads(expanded(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError("--config", path, f"it cannot be read: {error.strerror}") from None
     except ValueError as error:  # neither TOML, nor UTF-8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ import everlearn as el
 from everlearn.cli import options
 from everlearn.cli.output import print_json, say
 from everlearn.errors import InputError
+from everlearn.files import expanded
 
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="The directory of an experiment.")]
 
@@ -86,7 +86,7 @@ def _print_progress(directory: str, as_json: bool) -> None:
     left = cells - status["cells_done"]
     state = f"{left:,} of {cells:,} cells are left" if left else f"all {cells:,} cells are finished"
     say(f"{status['name']}: {state}, {status['seconds_worked']:,.1f} s of work in all")
-    say(f"results: {Path(directory).resolve()}")
+    say(f"results: {expanded(directory).resolve()}")
     if not left:
         say(f"see them with: everlearn experiment table {directory}")
 

@@ -57,6 +57,8 @@ def _print_tables(
     from everlearn.results.references import OPTIMUM
 
     arms = experiment.arms
+    names = {arm.agent: arm.name or arm.agent for arm in arms}
+    rows, regret = ([{**row, "agent": names[row["agent"]]} for row in each] for each in (rows, regret))
     optima = _by_task([{"task": arm.task, "settings": arm.settings, "known": known_averages(arm)} for arm in arms])
     for task, group in _by_task(rows).items():
         known = optima[task][0]["known"]

@@ -11,6 +11,7 @@ import typer
 from everlearn.cli.options import AsJson, documents, integer, json_option
 from everlearn.cli.output import Cell, print_json, print_table, say
 from everlearn.errors import LiveError, require
+from everlearn.files import expanded
 
 if TYPE_CHECKING:
     from everlearn.durable.checking import Report
@@ -82,7 +83,7 @@ def check(
     from everlearn.durable.repair import repair as repair_directory
 
     remedy = "is a file; to check a backup, copy it to everlearn.db in a new directory, and check that"
-    require(not Path(directory).is_file(), "DIR", directory, remedy)
+    require(not expanded(directory).is_file(), "DIR", directory, remedy)
     require_agents(directory, "DIR")
     report = check_directory(directory)
     if repair and (shards := _damaged_shards(report)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from everlearn.cli.options import AsJson, integer
 from everlearn.cli.output import print_json
 from everlearn.errors import InputError, require
+from everlearn.files import expanded
 
 
 def move(
@@ -52,7 +52,7 @@ def read_token(path: str | None) -> str | None:
     if path is None:
         return None
     try:
-        with Path(path).open(encoding="utf-8") as file:
+        with expanded(path).open(encoding="utf-8") as file:
             words = next((line.split() for line in file if line.split() and not line.startswith("#")), [])
     except OSError as error:
         raise InputError("--token-file", path, f"it cannot be read: {error.strerror}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from everlearn.cli import options
 from everlearn.cli.options import integer
 from everlearn.cli.output import print_json, say, say_paths
+from everlearn.files import expanded
 
 
 def reproduce(
@@ -27,7 +27,7 @@ def reproduce(
     from everlearn.paper.reproduce import reproduce as reproduce_paper
 
     with interruptible(out):
-        made = reproduce_paper(Path(out), steps=steps, runs=runs, full=full, watching=show_progress)
+        made = reproduce_paper(expanded(out), steps=steps, runs=runs, full=full, watching=show_progress)
     if as_json:
         print_json(
             {

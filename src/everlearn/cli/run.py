@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +14,7 @@ from everlearn.cli.endings import INTERRUPTED
 from everlearn.cli.options import integer
 from everlearn.cli.output import Cell, print_json, print_table, say, say_paths
 from everlearn.errors import InputError
+from everlearn.files import expanded
 
 MEASURED = 10**7
 """So many steps say how fast the compiled engine is; fewer take less time than compiling an agent does."""
@@ -102,10 +102,10 @@ def _check_plot(plot: str, out: str | None) -> None:
     from everlearn.figures.saving import figure_kind
 
     figure_kind(plot, "--plot")
-    folder = Path(plot).parent
-    if Path(plot).is_dir():
+    folder = expanded(plot).parent
+    if expanded(plot).is_dir():
         raise InputError("--plot", plot, "is a folder; give a file")
-    if not folder.is_dir() and (out is None or folder != Path(out)):
+    if not folder.is_dir() and (out is None or folder != expanded(out)):
         raise InputError("--plot", plot, f"there is no folder {str(folder)!r}; make it first")
 
 

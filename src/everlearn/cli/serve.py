@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ from everlearn.cli.configuration import Config, effective
 from everlearn.cli.options import integer, json_option
 from everlearn.cli.output import print_json, say
 from everlearn.errors import InputError, require
+from everlearn.files import expanded
 
 MOST_SHARDS = 64
 
@@ -107,11 +107,11 @@ def serve(
         return
     configure(log_level)
     if shards is None:
-        serve_directory(Path(data), settings)
+        serve_directory(expanded(data), settings)
         return
     from everlearn.service.supervisor import serve_shards
 
-    serve_shards(Path(data), settings, shards)
+    serve_shards(expanded(data), settings, shards)
 
 
 def _require_otel() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from everlearn.durable.reader import Reader
@@ -60,17 +60,17 @@ def page(
     return rows
 
 
-def tell(row: dict[str, Any]) -> str:
-    """Return in words what a row says, without its step and time."""
+def tell(row: dict[str, Any], name: Callable[[Any], str] = show) -> str:
+    """Return in words what a row says, without its step and time; ``name`` writes an aleatoric state."""
     if row["kind"] == "reward":
         return f"reward of step {row['rewarded']}: {row['reward']:g}"
     if row["kind"] not in ("observed", "warm"):
         event = f" ({_rule_event(row)})" if "promotion" in row else ""
         changes = "; ".join(row.get("changes", [row.get("to", "") + event]))
         return f"{row['kind']} {changes}".rstrip()
-    names = ("state", "next_state", "executed", "proposed", "observation")
-    state, next_state, executed, proposed, observation = (
-        "nothing" if row[name] is None else show(row[name]) for name in names
+    state, next_state = ("nothing" if row[key] is None else name(row[key]) for key in ("state", "next_state"))
+    executed, proposed, observation = (
+        "nothing" if row[key] is None else show(row[key]) for key in ("executed", "proposed", "observation")
     )
     if row["executed"] != row["proposed"]:
         executed = f"{executed} (proposed: {proposed})"

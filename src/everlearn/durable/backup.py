@@ -19,7 +19,7 @@ from everlearn.durable.checking import check_file
 from everlearn.durable.database import FILE, errors, remove, sync
 from everlearn.durable.reader import Reader
 from everlearn.errors import InputError, LiveError, require
-from everlearn.files import as_path, make_folder
+from everlearn.files import as_path, expanded, make_folder
 
 EVERY = 60.0
 """Seconds between two copies of a directory that is followed."""
@@ -43,7 +43,7 @@ def backup(directory: str | os.PathLike[str], file: str | os.PathLike[str]) -> d
     1
 
     """
-    source, target = Path(directory), as_path(file)
+    source, target = expanded(directory), as_path(file)
     shards = layout.shards_of(source)
     if not shards:
         return _backup(source, target)
@@ -69,7 +69,7 @@ def follow(
     for left in (*target.parent.glob(f".{target.name}.*"), *target.glob(f"shard-*/.{FILE}.*")):
         left.unlink(missing_ok=True)  # by a copy that was killed
     while True:
-        began, present = time.time(), _signature(Path(directory))
+        began, present = time.time(), _signature(expanded(directory))
         if copied is None or present != copied:
             try:
                 copy = backup(directory, file)

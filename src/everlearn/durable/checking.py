@@ -32,6 +32,7 @@ from everlearn.durable.reader import Reader
 from everlearn.durable.records import UNREADABLE, AgentRecord, is_whole, read_rows, scan_rows, scan_snapshots
 from everlearn.durable.wal import inspect
 from everlearn.errors import EverlearnError, Held
+from everlearn.files import expanded
 from everlearn.locks import working
 
 SOUND, DAMAGED, UNKNOWN = "sound", "damaged", "unknown"
@@ -94,7 +95,7 @@ def check(directory: str | os.PathLike[str]) -> Report:
     (True, 1, 'sound')
 
     """
-    place = Path(directory)
+    place = expanded(directory)
     path = place / FILE
     with ExitStack() as held, errors(path):
         if not path.is_file():

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import time
 from array import array
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 from everlearn.durable import database
@@ -16,7 +15,10 @@ from everlearn.durable.layout import stores_of
 from everlearn.durable.reader import Reader
 from everlearn.durable.views import Greedy, glance, greedy_policy
 from everlearn.errors import EverlearnError, InputError, LiveError
+from everlearn.files import expanded
 from everlearn.locks import is_held
+from everlearn.tasks.names import TASKS
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 TAIL = 20
@@ -83,11 +85,12 @@ class Follower:
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self.directory = Path(directory)
+        self.directory = expanded(directory)
         if not any(map(database.is_begun, stores_of(self.directory))):
             remedy = "make one with el.live(directory, task=...)"
             raise LiveError(f"{self.directory}: there is no durable agent here; {remedy}")
         self._cores: dict[str, tuple[str, Core]] = {}
+        self._portraits: dict[str, Portrait] = {}
         self._sums: dict[str, _Sums] = {}
         self._arrivals: dict[str, _Arrival] = {}
 
@@ -106,12 +109,21 @@ class Follower:
                 if name in reader.names():
                     core = self._core(reader, name)
                     batches, size = self._batches(reader, name, core)
-                    last, task = reader.last_row(core.number), core.agent.task
+                    last = reader.last_row(core.number)
+                    task = replace(core.agent.task, portrait=self._portrait(name, core))
                     rows = [*reader.rows(core.number, max(last - TAIL, -1))][::-1]
                     age = self._age(name, rows[0]) if rows else None
                     journal = [row.described(task) for row in rows]
                     return Seen(glance(core), batches, size, _greedy(core), journal, task, age, is_held(store))
         raise LiveError(f"{self.directory}: there is no agent {name!r}")
+
+    def _portrait(self, name: str, core: Core) -> Portrait:
+        """Return how the task of an agent is shown, if it is one of ours; no code of others is imported to read."""
+        if name not in self._portraits:
+            given = core.setup.document["task"]  # a name, or none if it was declared or passed as an object
+            ours = isinstance(given, str) and given in TASKS
+            self._portraits[name] = core.setup.task_spec.make().portrait if ours else core.agent.task.portrait
+        return self._portraits[name]
 
     def _core(self, reader: Reader, name: str) -> Core:
         """Return an agent after its last row: the one from before with the new rows applied, if that is possible."""

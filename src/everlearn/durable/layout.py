@@ -11,7 +11,7 @@ from pathlib import Path
 
 from everlearn.durable import database
 from everlearn.errors import Corrupt, InputError, LiveError
-from everlearn.files import make_folder, replacing, sync_directory
+from everlearn.files import expanded, make_folder, replacing, sync_directory
 from everlearn.locks import working
 
 RECORD = "shards.json"
@@ -64,7 +64,7 @@ def require_agents(directory: str | os.PathLike[str], argument: str = "directory
     given
 
     """
-    place = Path(directory)
+    place = expanded(directory)
     if not database.is_begun(place) and not shards_of(place):
         remedy = "has no durable agents; pass the directory that everlearn.live was given"
         raise InputError(argument, os.fspath(directory), remedy)

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from everlearn.agents.agent import whole
@@ -23,7 +22,7 @@ from everlearn.durable.setup import Setup, make_setup, simple
 from everlearn.durable.store import Store
 from everlearn.durable.trial import try_state
 from everlearn.errors import AgentError, EverlearnError, LiveError, StoreFull, UserCodeError, require
-from everlearn.files import as_path, replacing
+from everlearn.files import as_path, expanded, replacing
 from everlearn.protocol import Label
 from everlearn.registry import MOST_STEPS
 from everlearn.tasks.registry import TASKS
@@ -98,8 +97,8 @@ def live(
     raw:
         whether the agent learns from rewards without scaling, as in :func:`everlearn.task`
     reward_delay:
-        for ``reward="given"``: the maximum number of steps after which you may still pass the reward of a step, with
-        ``Live.reward``
+        for ``reward="given"``: you may pass the reward of a step later, with ``Live.reward``, until this many further
+        steps have been observed
     durations:
         the least and the greatest duration of a decision, if decisions take different times: you pass the duration to
         ``observe``, and the agent maximises the reward per unit of time
@@ -133,7 +132,8 @@ def live(
         the rule by which an agent in shadow mode (it only proposes actions) takes control, such as
         ``{"gain": 0, "hours": 24}``, see :class:`everlearn.durable.promotion.Rule`
     accept_changes:
-        accept changed arguments, so that the agent resumes; the change is recorded in the journal
+        accept changed arguments, so that the agent resumes; the change is recorded in the journal.  Some arguments
+        cannot change, such as ``observations`` and ``seed``: a change of these still raises an error
 
     Examples
     --------
@@ -175,8 +175,8 @@ class Live:
         self._said = ""  # why it failed
         _check_directory(directory, setup.get("task"))
         require(isinstance(accept_changes, bool), "accept_changes", accept_changes, "give True or False")
-        directory = os.path.expanduser(directory)  # noqa: PTH111 - the method of a path raises if there is no such user
-        fresh = None if is_begun(Path(directory)) else _first_setup(directory, setup)
+        directory = expanded(directory)
+        fresh = None if is_begun(directory) else _first_setup(directory, setup)
         if fresh is not None:
             Core(fresh)  # raises before a directory is made
         self.store = Store(directory)
@@ -248,8 +248,8 @@ class Live:
         executed:
             the action that was really executed, if it was not the one that ``act`` returned
         reward:
-            the reward, if the agent was created with ``reward="given"``; omit it if it is not known yet, and pass it to
-            :meth:`reward` later
+            the reward, if the agent was created with ``reward="given"``; if it was also created with ``reward_delay``,
+            you can omit a reward that is not known yet, and pass it to :meth:`reward` later
         state:
             the next aleatoric state, if the agent was created with ``aleatoric="given"``
         duration:
@@ -279,7 +279,8 @@ class Live:
         """Pass the reward of an earlier step, and learn from that step.  The reward is on disk when this returns.
 
         If you pass the same reward again, nothing changes.  A different reward for the same step raises
-        :exc:`everlearn.errors.Conflict`, and so does a reward that arrives more than ``reward_delay`` steps later.
+        :exc:`everlearn.errors.Conflict`.  So does a reward that arrives when ``reward_delay`` further steps have been
+        observed already.
         """
         with self._turn:
             entry = self.core.pay(whole(step, "step", least=1), reward, self.store.reward_of)
@@ -465,13 +466,16 @@ class Live:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Resume from an agent state in a file, including its aleatoric state.  The step count is not reset."""
         with _file_errors(path):
-            data = Path(path).read_bytes()
+            data = expanded(path).read_bytes()
         with self._turn:
             try_state(self.core, data)
             self._commit(self.core.import_state(data))
 
     def policy(self) -> dict[str, Any]:
-        """Return the greedy policy as a JSON document."""
+        """Return the greedy policy as a JSON document, as the client of the service does.
+
+        The table of probabilities is ``agent.core.agent.policy``.
+        """
         with self._turn:
             return views.policy_table(self.core)
 

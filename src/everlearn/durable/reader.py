@@ -31,6 +31,7 @@ from everlearn.durable.records import (
 from everlearn.durable.setup import MOST_DELAY, Setup
 from everlearn.durable.wal import refuse_damage
 from everlearn.errors import Corrupt, Failed, InputError, LiveError, SnapshotError
+from everlearn.files import expanded
 from everlearn.locks import unless_held
 
 LOG = logging.getLogger("everlearn.durable")
@@ -62,7 +63,7 @@ class Reader:
     """A directory of durable agents, to read from."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self.directory = Path(directory)
+        self.directory = expanded(directory)
         self.path = self.directory / database.FILE
         if not self.path.is_file():
             refuse_shards(self.directory)
@@ -312,7 +313,7 @@ def store_of(directory: str | os.PathLike[str], agent: str | None) -> Path:
 
     Without a name it is that of the only agent.
     """
-    place = Path(directory)
+    place = expanded(directory)
     if database.is_begun(place) or not shards_of(place):
         return place
     names: dict[Path, list[str]] = {}

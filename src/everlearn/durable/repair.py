@@ -25,6 +25,7 @@ from everlearn.durable.entry import Entry, Kind, first_check
 from everlearn.durable.fingerprint import FACE
 from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole
 from everlearn.errors import Corrupt, LiveError
+from everlearn.files import expanded
 from everlearn.locks import working
 
 PAGE = 4096
@@ -48,7 +49,7 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
     [{'name': 'agent', 'step': 1, 'rows': 1, 'unsaved_rows': 0, 'lost_rows': 0}]
 
     """
-    place = Path(directory)
+    place = expanded(directory)
     saved: list[dict[str, Any]] = []
     lost: list[str] = []
     with database.errors(place / database.FILE), working(place, patience=database.PATIENCE):

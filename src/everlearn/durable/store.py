@@ -14,7 +14,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from everlearn.durable import database, heads, notes
@@ -29,7 +28,7 @@ from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import Setup
 from everlearn.durable.wal import cut, frames_in_use, refuse_damage
 from everlearn.errors import Changed, Corrupt, LiveError, SnapshotError
-from everlearn.files import make_folder
+from everlearn.files import expanded, make_folder
 from everlearn.locks import working
 
 NEWEST = 3
@@ -54,11 +53,12 @@ class Store(Reader):
         self._last: dict[int, int] = {}  # the last rows of agents, as yet unknown to the heads
         self._leftovers = False  # whether a commit that failed may have left frames in the write-ahead log
         self._mark = fork_mark()  # SQLite's locks stay with the process that took them
-        refuse_shards(Path(directory))
-        refuse_experiment(Path(directory))
+        directory = expanded(directory)
+        refuse_shards(directory)
+        refuse_experiment(directory)
         try:
-            make_folder(Path(directory), 0o700)
-            self._held.enter_context(working(Path(directory), patience=database.PATIENCE))
+            make_folder(directory, 0o700)
+            self._held.enter_context(working(directory, patience=database.PATIENCE))
         except (OSError, ValueError) as error:
             what = error.strerror if isinstance(error, OSError) else str(error)
             raise LiveError(f"{os.fspath(directory)!r} cannot be used ({what}); give another directory") from None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from everlearn.durable.declaration import GIVEN, is_missing
 from everlearn.durable.setup import KEYS, Setup, make_setup
 from everlearn.errors import InputError, require
+from everlearn.files import expanded
 from everlearn.tasks.task import Task
 
 MEASURED = ("durations", "limit", "cost_range")
@@ -106,6 +106,6 @@ def _value(text: str) -> Any:
 
 def _read_file(name: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(Path(name).read_text(encoding="utf-8-sig"))
+        return tomllib.loads(expanded(name).read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError("setup", name, f"cannot be read ({error})") from None

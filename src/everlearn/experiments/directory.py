@@ -23,7 +23,7 @@ from everlearn.durable.database import is_begun
 from everlearn.durable.layout import shards_of
 from everlearn.errors import StoreError
 from everlearn.experiments.manifest import Manifest
-from everlearn.files import replacing
+from everlearn.files import expanded, replacing
 from everlearn.results.store import SCHEMA, Cells, Damaged, StoredCell, full_disk, refuse_newer
 
 MANIFEST, CELLS = "manifest.json", "cells"
@@ -33,7 +33,7 @@ class Directory:
     """An experiment on disk."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = expanded(path)
         self.cells = Cells(self.path / CELLS)
         if self.path.exists() and not self.path.is_dir():
             raise StoreError(f"{self.path}: is a file; give a directory")

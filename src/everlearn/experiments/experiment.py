@@ -18,7 +18,7 @@ from everlearn.experiments.directory import Directory
 from everlearn.experiments.manifest import Manifest, platforms
 from everlearn.experiments.rows import Rows
 from everlearn.experiments.tables import read_arms, read_results
-from everlearn.files import refuse_unwritable, replacing
+from everlearn.files import expanded, refuse_unwritable, replacing
 from everlearn.labels import counted
 from everlearn.results.arm import Arm, arms
 from everlearn.results.result import Result
@@ -142,7 +142,11 @@ class Experiment:
         return Rows(summary(self.arms, confidence=confidence, **chosen))
 
     def regret(self, *, confidence: float = 0.95) -> Rows:
-        """Return realized regret against the exact optimum at several times, if the optimum is known."""
+        """Return realized regret against the optimum over all policies, at several times.
+
+        If only bounds of the optimum are known, ``mean`` is the regret against the lower bound, and ``mean_upper`` is
+        the regret against the upper bound.  If nothing is known, there are no rows.
+        """
         return Rows(regret_table(self.arms, confidence=confidence))
 
     def compare(
@@ -201,4 +205,4 @@ class Experiment:
         if out is None and self.temporary:
             remedy = "say where to write; this experiment is in a temporary directory, which is removed with it"
             raise InputError("out", None, remedy)
-        return self.directory.path / name if out is None else Path(out)
+        return self.directory.path / name if out is None else expanded(out)

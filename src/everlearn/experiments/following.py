@@ -15,7 +15,7 @@ from everlearn.engine.curves import recording_times
 from everlearn.errors import StoreError
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.manifest import Manifest, VariantEntry
-from everlearn.experiments.tables import stated
+from everlearn.experiments.tables import name_of, stated
 from everlearn.protocol import Table
 from everlearn.results.arm import Arm, grouped
 from everlearn.results.store import StoredCell
@@ -89,7 +89,7 @@ class Follower:
     >>> experiment = el.experiment("riverswim", ["always"], steps=100, runs=2, seed=1)
     >>> [arm] = Follower(experiment.directory.path).look()
     >>> arm.agent, arm.state, arm.runs_done, arm.times[-1]
-    ('always', 'finished', 2, 100)
+    ('always at random', 'finished', 2, 100)
 
     """
 
@@ -134,6 +134,7 @@ class Follower:
             None if optimum is None else np.array([optimum]),
             references=references,
             optimum_upper=None if upper is None else np.array([upper]),
+            name=name_of(first),
         )
 
     def _followed(self, names: tuple[str, str], arm: Arm, members: list[Blocks]) -> Followed:

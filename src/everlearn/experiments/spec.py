@@ -17,6 +17,7 @@ from everlearn.agents.names import AGENTS
 from everlearn.engine.curves import PER_DECADE
 from everlearn.engine.runner import ENGINES
 from everlearn.errors import EverlearnError, InputError, UnknownName
+from everlearn.files import expanded
 from everlearn.modules import look_in
 from everlearn.registry import MOST_STEPS, locate, parameters, plain, whole
 from everlearn.tables import MOST_PAIRS
@@ -132,7 +133,7 @@ def load_spec(path: str | Path) -> Spec:
 
 def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
     """Return the document in a TOML file, with the name of the file as its default name, and the folder of the file."""
-    file = Path(path)
+    file = expanded(path)
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:

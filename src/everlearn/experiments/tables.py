@@ -13,7 +13,7 @@ from everlearn.engine.curves import concatenate, recording_times
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.manifest import Manifest, VariantEntry, platforms
 from everlearn.experiments.references import INTERVAL, Optimum
-from everlearn.results.arm import Arm, arms
+from everlearn.results.arm import Arm, arms, with_policy
 from everlearn.results.platform import Platform
 from everlearn.results.references import AT_LEAST, AT_MOST
 from everlearn.results.result import Result
@@ -45,9 +45,16 @@ def read_arms(directory: Directory, damaged: list[str] | None = None) -> list[Ar
                     numbers=np.array(runs) - entry["first_run"],
                     member=entry["member"],
                     optimum_upper=None if upper is None else np.full(len(runs), upper),
+                    name=name_of(entry),
                 )
             )
     return recorded
+
+
+def name_of(entry: VariantEntry) -> str:
+    """Return the name of an agent in figures: its label, and its policy if that is fixed and the label is ours."""
+    ours = entry["agent"] == entry["design"] and "agent.policy" not in entry["settings"]
+    return with_policy(entry["agent"], entry["parameters"]) if ours else entry["agent"]
 
 
 def stated(manifest: Manifest, entry: VariantEntry) -> tuple[float | None, float | None, dict[str, float]]:

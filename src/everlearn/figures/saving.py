@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from everlearn.errors import InputError
 from everlearn.figures.style import house_style
-from everlearn.files import replacing
+from everlearn.files import expanded, replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ _METADATA: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf":
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """Write a figure as PNG, SVG or PDF, by its suffix, and return its path."""
-    target, kind = Path(path), figure_kind(path)
+    target, kind = expanded(path), figure_kind(path)
     with house_style(), replacing(target) as file:
         figure.savefig(file, format=kind, metadata=_METADATA[kind])
     return target

@@ -27,6 +27,7 @@ from everlearn.experiments.references import Optimum
 from everlearn.experiments.spec import AgentEntry
 from everlearn.experiments.work import Workforce
 from everlearn.figures.saving import save_figure
+from everlearn.files import expanded
 from everlearn.leaderboard import tables
 from everlearn.leaderboard.heat import heat_map
 from everlearn.leaderboard.lineup import KINDS, Lineup
@@ -60,7 +61,7 @@ class Board:
     """
 
     def __init__(self, lineup: Lineup, arms: Sequence[Arm], path: str | Path) -> None:
-        self.lineup, self.path = lineup, Path(path)
+        self.lineup, self.path = lineup, expanded(path)
         self.arms = [powers_of_ten(arm, lineup.spec.steps) for arm in arms]
 
     @cached_property
@@ -155,7 +156,7 @@ def make_board(
     for folder, spec in parts.items():
         if watcher is not None:
             watcher.stage(folder or spec.name)
-        whole = Path(path) / folder
+        whole = expanded(path) / folder
         execute(spec, whole, workforce=workforce, watcher=watcher, gathered=False, optima=optima)
         arms += Experiment(whole).arms
     return Board(lineup, arms, path)

@@ -117,7 +117,7 @@ def draw(
             for number, curve in enumerate(curves)
             if curve.times or curve.later
         ),
-        *(_draw_name(each, 8 if narrow else right + 2) for each in _spread(heights, 4, frame.bottom + 12)),
+        *(_draw_name(each, 8 if narrow else right + 2) for each in _spread(heights, 4, frame.bottom + 2)),
         "</svg>",
     ]
     return "".join(parts)

@@ -76,8 +76,9 @@ def _draw_board(board: Board, memory: Label | None) -> list[str]:
             if mark in board.goals:
                 name = escape(board.goals[mark])
                 parts.append(_text("small", x + size / 2, y + size / 2 + 4, name))
-    if isinstance(memory, tuple) and len(memory) == 2 and all(isinstance(part, int) for part in memory):
-        row, column = (int(part) for part in memory)  # type: ignore[arg-type]
+    place: Label | None = None if memory is None else board.places.get(memory, memory)
+    if isinstance(place, tuple) and len(place) == 2 and all(isinstance(part, int) for part in place):
+        row, column = (int(part) for part in place)  # type: ignore[arg-type]
         x, y = left + size * (column + 0.5), top + size * (row + 0.5)
         parts.append(f'<circle class="node here" cx="{x:.1f}" cy="{y:.1f}" r="{size * 0.28:.1f}"/>')
     return parts
@@ -137,10 +138,12 @@ def _draw_graph(task: Task, here: int, latest: tuple[int, int] | None) -> list[s
     for state, (x, y) in enumerate(places):
         now = " here" if state == here else ""
         parts.append(f'<circle class="node{now}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>')
+    for state, (x, y) in enumerate(places):
+        now = " here" if state == here else ""
         if len(short[state]) <= max(2, radius / 5):
             parts.append(_text(f"inside{now}", x, y + 4.5, escape(short[state])))
         elif number <= NAMED:
-            parts.append(_text("small", x, y + radius + 16, escape(cut(short[state], 14))))
+            parts.append(_text("small over", x, y + radius + 16, escape(cut(short[state], 14))))
     return parts
 
 

@@ -70,10 +70,10 @@ def write_view(view: View) -> str:
 
 
 def write_plain(title: str, story: str, parts: str, *scripts: str, links: str = "") -> str:
-    """Return a page without NiceGUI, in the same style; ``links`` are those to other pages."""
+    """Return a page without NiceGUI, in the same style; ``story`` is HTML, and ``links`` are those to other pages."""
     code = "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("theme.js", *scripts))
     style = (_FOLDER.parent / "style.css").read_text(encoding="utf-8")
-    texts = {"TITLE": escape(title), "STORY": escape(story), "STYLE": style, "PARTS": parts}
+    texts = {"TITLE": escape(title), "STORY": story, "STYLE": style, "PARTS": parts}
     texts |= {"SCRIPT": code, "LINKS": links}
     page = (_FOLDER / "follow.html").read_text(encoding="utf-8")
     return re.sub(r"/\*([A-Z]+)\*/", lambda found: texts[found[1]], page)
@@ -170,6 +170,6 @@ def _table(arms: Sequence[Followed], shown: set[str], held: bool) -> str:
     )
     return (
         '<input type="hidden" name="chosen" value="1"><div class="card scroll" id="table" tabindex="0" role="group" '
-        f'aria-label="Agents"><table class="known runs"><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
+        f'aria-label="Agents"><table class="known runs"><thead><tr>{head}</tr></thead>'
+        f'<tbody>{"".join(rows)}</tbody></table></div><p class="quiet">{caption}</p>'
     )

@@ -27,7 +27,8 @@ There are more of them if most bars of its drawing are still empty.
 
 STORY = (
     "Choose what an agent is to learn, and press Run. "
-    "To add a task of your own, name it in the command, as in everlearn play shop:shop (the task shop in shop.py)."
+    "To add a task of your own, name it in the command, as in <code>everlearn play shop:shop</code>"
+    " (the task <code>shop</code> in <code>shop.py</code>)."
 )
 
 LINKS = '<a class="more" href="/station">Play the station</a>'

@@ -10,6 +10,7 @@ from typing import Any
 
 from everlearn.durable.audit import tell
 from everlearn.durable.following import Follower, Seen
+from everlearn.files import expanded
 from everlearn.page.chart import Curve, draw, write
 from everlearn.page.following import Query, read_width
 from everlearn.tasks.portrait import Portrait, words
@@ -27,7 +28,7 @@ class LiveView:
     places: tuple[str, ...] = ("controls", "numbers", "charts", "policy", "journal")
 
     def __init__(self, path: str | Path) -> None:
-        self._path, self._follower = Path(path), Follower(path)
+        self._path, self._follower = expanded(path), Follower(path)
         self.title = self._path.resolve().name
 
     def look(self, query: Query) -> dict[str, str]:
@@ -158,7 +159,8 @@ def _policy(seen: Seen) -> str:
 
 def _journal(seen: Seen) -> str:
     rows = [
-        f"<tr><th scope=row>{row['step']:,}</th><td>{escape(row['at'][11:19])}</td><td>{escape(tell(row))}</td></tr>"
+        f"<tr><th scope=row>{row['step']:,}</th><td>{escape(row['at'][11:19])}</td>"
+        f"<td>{escape(tell(row, seen.task.portrait.name))}</td></tr>"
         for row in seen.journal
     ]
     return _scrolled(

@@ -13,14 +13,11 @@ from everlearn.tasks.task import Task
 WIDTH, HEIGHT = 420, 310
 """The size of every scene."""
 
-STREET, FLOOR = 178, 280
-"""The heights at which people, and the bars of what they remember, stand."""
+STREET, FACES = 178, 248
+"""The heights at which people stand, and of the faces of the last customers."""
 
-BARS = (196, 408)
-"""The left and the right end of the recent services."""
-
-TALLEST = 5
-"""Services of this many steps and more are drawn alike."""
+LEFT, RIGHT = 14, 406
+"""The ends of the row of faces."""
 
 FIGURES = 5
 """How many people stand at the street if the next customer is certain."""
@@ -173,29 +170,36 @@ def _draw_person(x: float, y: float, kind: str, *, scale: float = 1.0, half: boo
 
 
 def _draw_reputation(condition: Condition) -> list[str]:
-    """Draw what people remember: the long services among those of the last customers, the latest first."""
-    left, right = BARS
+    """Draw what people remember: the faces of the last customers, the latest first, sour if the service was long.
+
+    Of services before a longer one nothing is remembered, since they decide nothing: such a face is blank.
+    """
     mood = "good" if condition.arrival > 0.5 else "bad"
+    longest = f"longest of {condition.window} services: {_steps(condition.longest)}"
     parts = [
-        f'<text class="told" x="14" y="{FLOOR - 52}">Reputation: <tspan class="{mood}">{mood}</tspan></text>',
-        f'<text class="small" x="14" y="{FLOOR - 28}">longest of the last</text>',
-        f'<text class="small" x="14" y="{FLOOR - 10}">{condition.window} services: {_steps(condition.longest)}</text>',
-        f'<line class="street" x1="{left}" x2="{right}" y1="{FLOOR}" y2="{FLOOR}"/>',
-        f'<text class="small" x="{left}" y="{FLOOR + 20}">last customer</text>',
-        f'<text class="small" x="{right}" y="{FLOOR + 20}" text-anchor="end">{condition.window} ago</text>',
+        f'<text class="told" x="{LEFT}" y="{FACES - 32}">Reputation: <tspan class="{mood}">{mood}</tspan></text>',
+        f'<text class="small" x="{RIGHT}" y="{FACES - 32}" text-anchor="end">{longest}</text>',
+        f'<text class="small" x="{LEFT}" y="{FACES + 36}">last customer</text>',
+        f'<text class="small" x="{RIGHT}" y="{FACES + 36}" text-anchor="end">{condition.window} ago</text>',
     ]
-    remembered, pitch = dict(condition.services), (right - left) / condition.window
-    places = range(1, condition.window + 1)
-    return parts + [_draw_service(left + pitch * (ago - 0.5), pitch, remembered.get(ago)) for ago in places]
+    remembered, pitch = dict(condition.services), (RIGHT - LEFT) / condition.window
+    latest = min(remembered, default=condition.window + 1)
+    for ago in range(1, condition.window + 1):
+        kind = "sour" if ago in remembered else "happy" if ago < latest else "blank"
+        parts.append(_draw_face(LEFT + pitch * (ago - 0.5), pitch, kind))
+    return parts
 
 
-def _draw_service(x: float, pitch: float, steps: int | None) -> str:
-    """Draw a long service as a bar, the taller the longer it was, and any other as a dot."""
-    if steps is None:
-        return f'<circle class="short" cx="{x:.1f}" cy="{FLOOR - 6}" r="{min(3.0, pitch / 3):.1f}"/>'
-    height, wide = 10 + 11 * min(steps, TALLEST), max(2.0, pitch * 0.62)
+def _draw_face(x: float, pitch: float, kind: str) -> str:
+    size = min(12.0, pitch * 0.42)
+    if kind == "blank":
+        return f'<circle class="face blank" cx="{x:.1f}" cy="{FACES}" r="{size:.1f}"/>'
+    smile, below = (-0.5, 0.5) if kind == "sour" else (0.5, 0.25)
+    eyes = " ".join(f"M{x + side * size / 3:.1f} {FACES - size / 4:.1f} v.1" for side in (-1, 1))
+    mouth = f"M{x - 0.4 * size:.1f} {FACES + below * size:.1f} q{0.4 * size:.1f} {smile * size:.1f} {0.8 * size:.1f} 0"
     return (
-        f'<rect class="bar" x="{x - wide / 2:.1f}" y="{FLOOR - height}" width="{wide:.1f}" height="{height}" rx="2"/>'
+        f'<circle class="face {kind}" cx="{x:.1f}" cy="{FACES}" r="{size:.1f}"/>'
+        f'<path class="face {kind}" d="{eyes} {mouth}"/>'
     )
 
 

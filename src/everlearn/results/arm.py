@@ -19,6 +19,9 @@ from everlearn.protocol import Table
 
 Item = TypeVar("Item")
 
+LONGEST_POLICY = 24
+"""Policies with more letters are not part of the name of an agent."""
+
 
 @dataclass(frozen=True)
 class Arm:
@@ -48,6 +51,8 @@ class Arm:
         the member of a family that all runs are of, if there is one
     optimum_upper:
         the upper bound of the optimum, if only bounds are known
+    name:
+        the agent's name in figures and comparisons, if it says more than the label
 
     Examples
     --------
@@ -68,6 +73,7 @@ class Arm:
     numbers: NDArray[np.int64] | None = None
     member: int | None = None
     optimum_upper: Table | None = None
+    name: str = ""
 
     @property
     def against_upper(self) -> Arm | None:
@@ -121,6 +127,7 @@ def _family(members: Sequence[Arm]) -> Arm:
         "member",
         numbers=np.array([member.member for member in members]),
         optimum_upper=np.array([bound[0] for bound in upper if bound is not None]) if bounded else None,
+        name=first.name,
     )
 
 
@@ -143,3 +150,20 @@ def standard_error(table: Table) -> Table:
 def finite(value: float) -> float | None:
     """Return a number for a JSON document: None if it is not finite."""
     return float(value) if math.isfinite(value) else None
+
+
+def with_policy(agent: str, parameters: Mapping[str, Any]) -> str:
+    """Return the name of an agent, with its policy if that is a parameter, as in ``always slow``.
+
+    Examples
+    --------
+    >>> with_policy("always", {"agent.policy": "slow"}), with_policy("always", {"agent.policy": None})
+    ('always slow', 'always at random')
+    >>> with_policy("q-learning", {"agent.horizon": 10})
+    'q-learning'
+
+    """
+    if "agent.policy" not in parameters:
+        return agent
+    policy = "at random" if parameters["agent.policy"] is None else str(parameters["agent.policy"])
+    return f"{agent} {policy}" if len(policy) <= LONGEST_POLICY else agent

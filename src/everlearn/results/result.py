@@ -18,7 +18,7 @@ from everlearn import notebook
 from everlearn._version import __version__
 from everlearn.errors import InputError, require
 from everlearn.protocol import Table
-from everlearn.results.arm import Arm, finite, standard_error
+from everlearn.results.arm import Arm, finite, standard_error, with_policy
 from everlearn.results.platform import Platform
 from everlearn.results.references import References
 
@@ -31,9 +31,6 @@ ARRAYS = ("times", "total_reward", "policies")
 
 _SETUP = ("task", "agent", "schedule", "parameters", "steps", "runs", "seed", "engine", "scaling", "pairs")
 """The fields that say what was run."""
-
-LONGEST_POLICY = 24
-"""Policies with more letters are not part of the name of an agent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +87,7 @@ class Result:
 
     def __post_init__(self) -> None:
         if not self.label:
-            policy = str(self.parameters.get("agent.policy") or "")
-            name = f"{self.agent} {policy}" if 0 < len(policy) <= LONGEST_POLICY else self.agent
+            name = with_policy(self.agent, self.parameters)
             object.__setattr__(self, "label", name if self.schedule is None else f"{name}, {self.schedule}")
         if not isinstance(self.references, References):
             object.__setattr__(self, "references", References(self.references))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.errors import InputError, StoreError
-from everlearn.files import UNREADABLE, replacing
+from everlearn.files import UNREADABLE, expanded, replacing
 from everlearn.results.platform import Platform
 from everlearn.results.result import ARRAYS, Result
 
@@ -55,7 +55,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> Path:
 
 def make_folder_for(out: str, argument: str) -> Path:
     """Return a folder for results, made if it does not exist; raise if it belongs to an experiment."""
-    folder = Path(out)
+    folder = expanded(out)
     if not out:
         raise InputError(argument, out, "give a folder")
     if folder.exists() and not folder.is_dir():
@@ -123,7 +123,7 @@ def load(path: str | os.PathLike[str]) -> Result:
 def _as_path(path: object) -> Path:
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise InputError("path", path, "give the name of a file")
-    return Path(os.fsdecode(path))
+    return expanded(os.fsdecode(path))
 
 
 def _read(target: Path, text: Any, entries: dict[str, Any]) -> Result:

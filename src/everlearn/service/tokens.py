@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from everlearn.errors import InputError, require
+from everlearn.files import expanded
 from everlearn.service.grants import EVERYTHING, Grant, parse
 
 SHORTEST = 16
@@ -55,7 +56,7 @@ class Tokens:
 
         Empty lines, and lines that begin with ``#``, are not tokens.
         """
-        tokens = cls(path=Path(path))
+        tokens = cls(path=expanded(path))
         tokens.reread()
         return tokens
 

@@ -14,10 +14,12 @@ class Board:
     """Draw the environment's memory as a place on a board: its row and column.
 
     ``rows`` is the board as text: ``#`` is a wall, ``.`` a place, other marks are goals, which ``goals`` names.
+    ``places`` has the row and column of each memory that is not such a pair itself.
     """
 
     rows: tuple[str, ...]
     goals: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[Label, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

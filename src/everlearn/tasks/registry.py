@@ -9,12 +9,12 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from everlearn.aleatoric.features import WAYS as FEATURES
 from everlearn.errors import InputError
 from everlearn.factories import call_factory, name_of, needed
+from everlearn.files import expanded
 from everlearn.labels import kind_of
 from everlearn.registry import locate, settings
 from everlearn.registry import parameters as known_parameters
@@ -139,7 +139,7 @@ def _located(name: str) -> tuple[Any, tuple[str, ...]]:
 
 def _is_pomdp_file(name: str) -> bool:
     """Return whether a name is that of a file which may describe a task; code and specs do not."""
-    path = Path(name)
+    path = expanded(name)
     try:
         return path.is_file() and path.suffix.lower() not in (".py", ".toml")
     except (OSError, ValueError):  # no file has such a name

@@ -7,12 +7,15 @@ from dataclasses import replace
 
 from everlearn.aleatoric import state
 from everlearn.aleatoric.reward import Reward
-from everlearn.environments.t_maze import ACTIONS, LONGEST_CORRIDOR, OBSERVATIONS, PRIZE, TMaze
+from everlearn.environments.t_maze import ACTIONS, END, LEFT, LONGEST_CORRIDOR, OBSERVATIONS, PRIZE, RIGHT, TMaze
 from everlearn.errors import require
 from everlearn.protocol import Label
-from everlearn.tasks.portrait import Portrait
+from everlearn.tasks.portrait import Board, Portrait
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import reached
+
+LONGEST_DRAWN = 10
+"""Longer mazes are drawn by their aleatoric states."""
 
 MOST_KEPT = 20_000_000
 """The largest number of observations in all windows together."""
@@ -57,7 +60,10 @@ def t_maze(*, length: int = 4, window: int = 5) -> Task:
         model,
         name="t-maze",
         summary="remember the cue from the beginning of a corridor until its end",
-        portrait=Portrait("The cue at the entrance says which way pays at the end. Will the agent remember it?"),
+        portrait=Portrait(
+            "The cue at the entrance says which way pays at the end. Will the agent remember it?",
+            drawing=_board(length) if length <= LONGEST_DRAWN else None,
+        ),
         source="Bakker (2002); Osband et al. (2020)",
         parameters=parameters,
         references={
@@ -66,6 +72,15 @@ def t_maze(*, length: int = 4, window: int = 5) -> Task:
             "turning at random": optimum / 2,
         },
     )
+
+
+def _board(length: int) -> Board:
+    """Return the maze as it is drawn: before the cue, the cue, the corridor, and the two ways at the junction."""
+    walls = "#" * (length + 1)
+    rows = f"{walls}l", f"sc{'.' * length}", f"{walls}r"
+    cues = (LEFT, RIGHT)
+    places: dict[Label, tuple[int, int]] = {(k, cue): (1, k + 1) for k in range(length + 1) for cue in cues}
+    return Board(rows, {"s": "start", "c": "cue", "l": LEFT, "r": RIGHT}, {**places, END: (1, 0)})
 
 
 def _check_window(length: int, window: int) -> None:

@@ -62,8 +62,8 @@ class PolicyTheory:
 class Theory:
     """Exact quantities of a task with a model.  Each is computed on first use.
 
-    A *pair* is a memory of the environment together with an aleatoric state of the agent.  A policy over aleatoric
-    states makes the pairs a Markov chain, from which everything else is computed.
+    A *pair* is a memory of the environment together with an aleatoric state of the agent.  The pairs form a Markov
+    decision process, from which most quantities are computed.  A policy over aleatoric states makes it a Markov chain.
 
     Parameters
     ----------
@@ -130,8 +130,8 @@ class Theory:
     def optimum(self) -> Optimum | Bracket | NetworkOptimum:
         """The optimum over all policies, lambda_*, with certified bounds and a policy that attains the lower bound.
 
-        If the memory is hidden, only policies that depend on observations and actions count, and only bounds are known.
-        If the two bounds differ, they may be narrower than those in ``Result.references``, for which the computation
+        If the memory is hidden, only policies that depend on observations and actions count, and the two bounds may
+        differ.  If they differ, they may be narrower than those in ``Result.references``, for which the computation
         stops earlier.  For a network of queues the bounds come from a default grid; ``network_optimum`` takes others.
         """
         if self.task.network is not None:
@@ -148,8 +148,8 @@ class Theory:
     def optimal_average_reward(self) -> float:
         """The optimal average reward over all policies, lambda_*.
 
-        Raises :class:`everlearn.errors.InputError` if only bounds are known, because the memory is hidden or queues are
-        unbounded; use :attr:`optimal_bounds` then.
+        Raises :class:`everlearn.errors.InputError` if its two bounds have not met, which can happen if the memory is
+        hidden or queues are unbounded; use :attr:`optimal_bounds` then.
         """
         best = self.optimum
         if isinstance(best, Bracket | NetworkOptimum) and not best.certified:
@@ -299,11 +299,16 @@ class Theory:
         """Return the paper's bounds on regret after a number of steps, by label, such as ``theorem:main``.
 
         Rewards are in the units of the task.  The averaging time in the bounds is that of :attr:`best_aleatoric`.
-        ``horizon`` is tau: of the bounds for a fixed horizon, of the class of policies in Corollary 5, and in the
-        repaired bounds for a growing horizon, where it is free from max(1, tau_pi) on.  If there are several, each
-        bound takes the best, and the class is that of the longest.  By default each takes the best that was tried, and
-        the class is the least that contains :attr:`best_aleatoric`.  The tau of each bound is its ``horizon``, for
-        rewards scaled to [0, 1].
+
+        ``horizon`` is one tau or several, for rewards scaled to [0, 1].  It has three uses:
+
+        - The bounds for a fixed horizon share one tau: the one with which the repaired bound for Algorithm 1 is least.
+        - Corollary 5 uses the greatest tau, which defines its class of policies.
+        - The other repaired bounds for a growing horizon (:meth:`repairs`) use the best tau above max(1, tau_pi), or
+          max(1, tau_pi) if none is above it.
+
+        By default, the best tau of those that were tried is used, and the class is the smallest that contains
+        :attr:`best_aleatoric`.  The ``horizon`` of a bound is the tau that was used for it.
         """
         return ledger.printed(self, steps, horizon)
 
@@ -329,10 +334,10 @@ class Theory:
         return documents.whole(self, policies, horizons, steps)
 
     def frontier_to_list(self) -> list[dict[str, Any]]:
-        """Return the frontier as a JSON document: its bounds at each point, in the units of the task and of the agent.
+        """Return the frontier as a JSON document, with its bounds at each point.
 
-        The units of the agent are those of the rewards that it learns from.  ``distortion`` is the distortion at the
-        averaging time in these units, but at a horizon of at least 1.
+        The bounds are in the units of the task and, under the key ``learner``, for rewards scaled to [0, 1].
+        ``distortion`` is in the units of the task.  Its horizon is the averaging time for scaled rewards, at least 1.
         """
         return documents.frontier_points(self)
 

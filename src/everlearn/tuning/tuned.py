@@ -25,7 +25,7 @@ from everlearn.experiments.experiment import check_figure_formats
 from everlearn.experiments.rows import Rows
 from everlearn.experiments.spec import name_of
 from everlearn.experiments.work import Threads, Workforce
-from everlearn.files import refuse_unwritable
+from everlearn.files import expanded, refuse_unwritable
 from everlearn.locks import working
 from everlearn.registry import plain, settings_text
 from everlearn.results.tables import encoded, rows_table
@@ -134,7 +134,7 @@ class Tuned:
         ranges = {name: values for name, values in self.spec.search.items() if isinstance(values, Range)}
         logarithmic = [name for name, values in ranges.items() if values.scale == "log"]
         figure = tried(trials, marked, logarithmic, f"{self.spec.objective} loss" if self.several else "loss")
-        folder = self.path if out is None else Path(out)
+        folder = self.path if out is None else expanded(out)
         return [save_figure(figure, folder / f"tried.{form}") for form in formats]
 
     @property
