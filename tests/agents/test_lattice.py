@@ -116,3 +116,24 @@ def test_the_gain_does_not_overshoot():
     knowledge = agents[0].knowledge
     assert 0 < knowledge.run["gain"][0, 0] < 1
     assert np.abs(knowledge.cells["best"]).max() < 1000
+
+
+@pytest.mark.parametrize("seed", [6, 18])
+def test_what_was_only_seen_to_stay_does_not_make_values_diverge(seed):
+    # Steps to and from "out" are not learned from, so for some time each place was only seen to stay.
+    @el.task(actions=["a", "b"], observations=["out", 0, 1, 2], memory="out")
+    def world(_, __):
+        yield "out", 0.7, "out"
+        for place in range(3):
+            yield place, 0.1, place
+
+    @world.reward
+    def _one(_, __, ___):
+        return 1.0
+
+    agent = el.Agent(world, lattice(), seed=seed)
+    environment = agent.task.start(environment_stream(seed))
+    for _ in range(250):
+        agent.observe(environment.step(agent.act()))
+        assert 0 <= agent.knowledge.run["gain"][0, 0] <= 1
+    assert np.abs(agent.knowledge.cells["best"]).max() < 1000

@@ -13,8 +13,8 @@ It plans on this model by relative value iteration in place (Gauss-Seidel), with
     A(s, a) = r(s, a) - g + sum of p(move) (h(s + move) - h(s)),    h(s) += max_a A(s, a) / (1 - p(stay)),
 
 but in the state that was visited most, h stays, and g += max_a A(s, a) / T instead, where T is the mean time between
-visits to it.  (With more than 1 / T, g overshoots: if g is too small by d, the values of what follows are too large by
-up to d T.)  Each step does a fixed number of backups: of the two states of the step, and of others in turn; g changes
+visits to it, and g stays within the range of rewards.  (With more than 1 / T, g overshoots: if g is too small by d, the
+values of what follows are too large by up to d T.)  An action that was only seen to stay moves h by A(s, a).  Each step does a fixed number of backups: of the two states of the step, and of others in turn; g changes
 only when it is the turn of that state.
 
 If some aleatoric states are no places, such as ``outside`` in a network of queues, the lattice has no upper end: it is
@@ -214,11 +214,15 @@ def back_up(knowledge: Lattice, s: int, share: float) -> None:
         if visits > 0.0 and value[s, a] > -math.inf:
             gained = value[s, a] / visits - run["gain"][0, 0]
             value[s, a] = best[s, 0] + gained
-            pace = max(1.0 - run["staying"][0, a] / visits, LEAST_PACE) if gained > most else pace
-            most = max(most, gained)
+            if gained > most:
+                most = gained
+                leaving = 1.0 - run["staying"][0, a] / visits
+                pace = max(leaving, LEAST_PACE) if leaving > 0.0 else 1.0
+    if most == -math.inf:
+        return
     if s == run["usual"][0, 0]:
-        run["gain"][0, 0] += share * most if most > -math.inf else 0.0
-    elif most > -math.inf:
+        run["gain"][0, 0] = min(max(run["gain"][0, 0] + share * most, 0.0), 1.0)
+    else:
         best[s, 0] += most / pace
 
 
@@ -341,7 +345,6 @@ def lattice(*, near: int = 2, trials: float = 8.0, backups: int = 10) -> Design:
         learn,
         policy,
         inspect=inspect,
-        infinite=True,
         unit=True,
         values=value_table,
         masks=True,
