@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.lattice import PLACE, REWARD, VISITS, Lattice, back_up, lattice, move_between
+from everlearn.agents.lattice import PLACE, REWARD, TRIALS, VISITS, Lattice, back_up, lattice, move_between
 from everlearn.aleatoric.places import find_places
 from everlearn.errors import InputError
 from everlearn.tasks.queueing_network import queueing_network
@@ -82,10 +82,50 @@ def test_seldom_taken_actions_are_taken():
     environment = agent.task.start(environment_stream(1))
     for _ in range(400):
         agent.observe(environment.step(agent.act()))
-    visits = agent.knowledge.sums[:, :, VISITS]
+    visits = agent.knowledge.sums[:, :, TRIALS]
     met = visits.sum(axis=1) > 100
     assert met.any()
     assert visits[met].min() >= 3 * math.log(301)
+
+
+def test_every_action_is_tried_where_nothing_can_be_learned():
+    # Every step leads to or from a state that is no place.
+    @el.task(actions=["a", "b"], observations=["out", *range(5)], memory=0)
+    def world(memory, _):
+        yield "out" if memory % 2 else memory // 2, 1.0, (memory + 1) % 10
+
+    @world.reward
+    def _zero(_, __, ___):
+        return 0.0
+
+    agent = el.Agent(world, lattice(trials=2), seed=1)
+    environment = agent.task.start(environment_stream(1))
+    for _ in range(400):
+        agent.observe(environment.step(agent.act()))
+    sums = agent.knowledge.sums
+    assert sums[:, :, VISITS].sum() == 0
+    assert sums[:, :, TRIALS].min() >= 2 * math.log(151)
+
+
+def test_every_step_between_states_that_are_no_lattice_is_learned_from():
+    # 100 states have 199 differences, and all of them are seen.
+    labels = [f"state {k}" for k in range(100)]
+
+    @el.task(actions=["a"], observations=labels, memory=0)
+    def world(memory, _):
+        for k in range(100):
+            yield labels[k], 0.01, k
+
+    @world.reward
+    def _half(_, __, ___):
+        return 0.5
+
+    agent = el.Agent(world, lattice(backups=0), seed=1)
+    environment = agent.task.start(environment_stream(1))
+    for _ in range(500):
+        agent.observe(environment.step(agent.act()))
+    assert len(agent.inspect()["moves"]) > 64
+    assert agent.inspect()["seen"].sum() == 500
 
 
 def test_states_that_are_no_lattice_are_kinds_of_their_own():

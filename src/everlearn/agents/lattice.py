@@ -12,14 +12,15 @@ It plans on this model by relative value iteration in place (Gauss-Seidel), with
 
     A(s, a) = r(s, a) - g + sum of p(move) (h(s + move) - h(s)),    h(s) += max_a A(s, a) / (1 - p(stay)),
 
-but in the state that was visited most, h stays, and g += max_a A(s, a) / T instead, where T is the mean time between
+but in the place that was visited most, h stays, and g += max_a A(s, a) / T instead, where T is the mean time between
 visits to it, and g stays within the range of rewards.  (With more than 1 / T, g overshoots: if g is too small by d, the
-values of what follows are too large by up to d T.)  An action that was only seen to stay moves h by A(s, a).  Each step does a fixed number of backups: of the two states of the step, and of others in turn; g changes
-only when it is the turn of that state.
+values of what follows are too large by up to d T.)  An action that was only seen to stay moves h by A(s, a).  Each step
+does a fixed number of backups: of the two states of the step, and of others in turn; g changes only when it is the turn
+of that place.
 
 If some aleatoric states are no places, such as ``outside`` in a network of queues, the lattice has no upper end: it is
 a part of a larger one.  Then a move across its upper boundary is planned as if it stayed there, and steps to or from
-other states are not learned from.
+other states are not learned from.  An action that was not learned from yet keeps the value 0.
 
 Where an action was taken less than ``trials`` log(1 + t) times in a kind of place, it is taken; otherwise the agent is
 greedy.  If the aleatoric states are no lattice, every state is a kind of its own, and nothing is shared.
@@ -38,7 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.checks import MOST_COUNTED, MOST_ENTRIES, check_at_least
+from everlearn.agents.checks import MOST_COUNTED, check_at_least
 from everlearn.agents.design import Design
 from everlearn.agents.tabular import greedy_action, greedy_policy, records, value_table
 from everlearn.aleatoric.features import fixed
@@ -47,11 +48,13 @@ from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
-MOVES = 64
-"""The most different moves that are learned; steps by others are not learned from."""
+MOVES, ENTRIES = 64, 100_000
+"""The most different moves that are learned in a kind of place, or more if there are not more entries of ``counts``;
+steps by others are not learned from."""
 
-VISITS, REWARD, PLACE = 0, 1, 2
-"""The entries of ``sums``: the number of visits, the sum of their rewards, and from here on that of next places."""
+TRIALS, VISITS, REWARD, PLACE = 0, 1, 2, 3
+"""The entries of ``sums``: the number of steps, the number of those that were learned from, and of these the sum of
+rewards, and from here on the sum of next places."""
 
 LEAST_PACE = 0.01
 """The least probability of leaving a state that a backup divides by."""
@@ -72,11 +75,13 @@ class Lattice(NamedTuple):
     kinds: NDArray[np.int64]
     """The kind of place of each aleatoric state, -1 if it is no place."""
     moves: NDArray[np.int64]
-    """The moves that were seen, in the order in which they were first seen."""
+    """The moves that were seen in each kind of place, in the order in which they were first seen."""
+    known: NDArray[np.int64]
+    """The number of moves that were seen in each kind of place."""
     counts: Table
     """How often each move was seen, by kind and action."""
     sums: Table
-    """By kind and action: see ``VISITS``, ``REWARD`` and ``PLACE``."""
+    """By kind and action: see ``TRIALS``, ``VISITS``, ``REWARD`` and ``PLACE``."""
     weights: Table
     """The weights w, after that of a constant."""
     spread: Table
@@ -84,7 +89,7 @@ class Lattice(NamedTuple):
     cells: NDArray[Any]
     """One record per aleatoric state: ``value`` for each action; ``best``, which is h; and ``visits``."""
     run: NDArray[Any]
-    """One record: ``known``, the number of moves that were seen; ``turn``, which state is backed up next; ``gain``, g;
+    """One record: ``turn``, which state is backed up next; ``gain``, g;
     ``least``, how often each action is tried in a kind of place; ``usual``, the state that was visited most;
     and ``staying``, how often each action stayed in the place that is being backed up."""
     trials: float
@@ -107,8 +112,8 @@ def rarest(knowledge: Lattice, s: int, kind: int) -> int:
     fewest = knowledge.run["least"][0, 0]
     action = -1
     for a in range(value.shape[1]):
-        if knowledge.sums[kind, a, VISITS] < fewest and value[s, a] > -math.inf:
-            fewest = knowledge.sums[kind, a, VISITS]
+        if knowledge.sums[kind, a, TRIALS] < fewest and value[s, a] > -math.inf:
+            fewest = knowledge.sums[kind, a, TRIALS]
             action = a
     return action
 
@@ -117,7 +122,9 @@ def learn(knowledge: Lattice, experience: Experience, now: ScheduleValues, strea
     """Count the move, fit the reward, and do the backups of this step."""
     s = experience.aleatoric_state
     following = experience.next_aleatoric_state
-    if knowledge.kinds[s] >= 0 and knowledge.kinds[following] >= 0:
+    kind = knowledge.kinds[s]
+    if kind >= 0:
+        knowledge.sums[kind, experience.action, TRIALS] += 1.0
         move = move_between(knowledge, s, following)
         if move >= 0:
             count(knowledge, experience, move)
@@ -134,30 +141,35 @@ def learn(knowledge: Lattice, experience: Experience, now: ScheduleValues, strea
 
 
 def visit(knowledge: Lattice, s: int) -> None:
-    """Count a visit to a state, and note which place was visited most."""
+    """Count a visit to a place, and note which place was visited most."""
+    if knowledge.kinds[s] < 0:
+        return
     visits = knowledge.cells["visits"]
     visits[s, 0] += 1.0
-    if knowledge.kinds[s] >= 0 and visits[s, 0] > visits[int(knowledge.run["usual"][0, 0]), 0]:
+    if visits[s, 0] > visits[int(knowledge.run["usual"][0, 0]), 0]:
         knowledge.run["usual"][0, 0] = s
 
 
 def move_between(knowledge: Lattice, s: int, following: int) -> int:
-    """Return the number of the move from a place to another; -1 if it is new and there is no space for it."""
+    """Return the number of the move from a place; -1 if it is new and there is no space for it, or goes to no place."""
+    if knowledge.kinds[following] < 0:
+        return -1
     places = knowledge.places
     moves = knowledge.moves
-    known = int(knowledge.run["known"][0, 0])
+    kind = knowledge.kinds[s]
+    known = int(knowledge.known[kind])
     dimensions = places.shape[1]
     for move in range(known):
         same = True
         for c in range(dimensions):
-            same = same and moves[move, c] == places[following, c] - places[s, c]
+            same = same and moves[kind, move, c] == places[following, c] - places[s, c]
         if same:
             return move
-    if known == len(moves):
+    if known == moves.shape[1]:
         return -1
     for c in range(dimensions):
-        moves[known, c] = places[following, c] - places[s, c]
-    knowledge.run["known"][0, 0] += 1.0
+        moves[kind, known, c] = places[following, c] - places[s, c]
+    knowledge.known[kind] += 1
     return known
 
 
@@ -248,8 +260,8 @@ def add_up(knowledge: Lattice, s: int, kind: int) -> None:
             value[s, a] = sums[kind, a, REWARD]
             for c in range(len(sizes)):  # less what the weights explain
                 value[s, a] -= weights[c + 1] * sums[kind, a, PLACE + c]
-    for move in range(int(knowledge.run["known"][0, 0])):
-        following = place_after(places, occupants, sizes, strides, moves, s, move)
+    for move in range(knowledge.known[kind]):
+        following = place_after(places, occupants, sizes, strides, moves, kind, s, move)
         explained = 0.0
         for c in range(len(sizes)):
             explained += weights[c + 1] * places[following, c]
@@ -265,13 +277,14 @@ def place_after(
     sizes: NDArray[np.int64],
     strides: NDArray[np.int64],
     moves: NDArray[np.int64],
+    kind: int,
     s: int,
     move: int,
 ) -> int:
     """Return the state after a move; a coordinate does not leave the lattice, and where no state is, it stays."""
     place = 0
     for c in range(len(sizes)):
-        x = places[s, c] + moves[move, c]
+        x = places[s, c] + moves[kind, move, c]
         place += min(max(x, 0), sizes[c] - 1) * strides[c]
     following: int = occupants[place]
     return following if following >= 0 else s
@@ -281,17 +294,19 @@ def policy(knowledge: Lattice) -> Table:
     """Return the greedy policy; where an action was taken too seldom, that action."""
     values, kinds = knowledge.cells["value"], knowledge.kinds
     probabilities = greedy_policy(values)
-    visits = np.where(values > -math.inf, knowledge.sums[kinds][:, :, VISITS], math.inf)
-    forced = (kinds >= 0) & (visits.min(axis=1) < knowledge.run["least"][0, 0])
-    probabilities[forced] = np.eye(values.shape[1])[visits[forced].argmin(axis=1)]
+    trials = np.where(values > -math.inf, knowledge.sums[kinds][:, :, TRIALS], math.inf)
+    forced = (kinds >= 0) & (trials.min(axis=1) < knowledge.run["least"][0, 0])
+    probabilities[forced] = np.eye(values.shape[1])[trials[forced].argmin(axis=1)]
     return probabilities
 
 
 def inspect(knowledge: Lattice, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return the values Q and V relative to the first state, the weights w, and how often each move was seen."""
-    cells, known = knowledge.cells, int(knowledge.run["known"][0, 0])
+    cells, times = knowledge.cells, knowledge.counts.sum(axis=1)
+    moves, number = np.unique(knowledge.moves[times > 0.0], axis=0, return_inverse=True)
+    seen = np.bincount(number.ravel(), times[times > 0.0], len(moves))
     shown = {"Q": cells["value"].copy(), "V": cells["best"][:, 0].copy(), "w": knowledge.weights[1:].copy()}
-    return {**shown, "moves": knowledge.moves[:known].copy(), "seen": knowledge.counts[..., :known].sum(axis=(0, 1))}
+    return {**shown, "moves": moves, "seen": seen}
 
 
 def lattice(*, near: int = 2, trials: float = 8.0, backups: int = 10) -> Design:
@@ -325,16 +340,17 @@ def lattice(*, near: int = 2, trials: float = 8.0, backups: int = 10) -> Design:
     def build(indexed: IndexedTask) -> Lattice:
         found = Places(*(fixed(array) for array in find_places(indexed.task.states, near)))
         kinds, dimensions = int(found.kinds.max()) + 1, found.places.shape[1]
-        most = max(1, min(MOVES, MOST_ENTRIES // (kinds * indexed.actions)))
+        most = min(max(MOVES, ENTRIES // (kinds * indexed.actions)), math.prod(2 * int(x) - 1 for x in found.sizes))
         return Lattice(
             *found,
-            np.zeros((most, dimensions), dtype=np.int64),
+            np.zeros((kinds, most, dimensions), dtype=np.int64),
+            np.zeros(kinds, dtype=np.int64),
             np.zeros((kinds, indexed.actions, most)),
             np.zeros((kinds, indexed.actions, PLACE + dimensions)),
             np.zeros(dimensions + 1),
             WIDE * np.eye(dimensions + 1),
             records(indexed.states, value=indexed.actions, best=1, visits=1),
-            records(1, known=1, turn=1, gain=1, least=1, usual=1, staying=indexed.actions),
+            records(1, turn=1, gain=1, least=1, usual=1, staying=indexed.actions),
             trials,
             backups,
         )
