@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -48,12 +49,14 @@ def find_places(states: Sequence[Label], near: int) -> Places:
     dimensions = max(lengths, key=lambda length: (lengths[length], length), default=0)
     inside = np.array([bool(dimensions) and len(place) == dimensions for place in coordinates])
     if 2 * inside.sum() > len(states):
-        places = np.zeros((len(states), dimensions), dtype=np.int64)
-        places[inside] = [place for place, there in zip(coordinates, inside, strict=True) if there]
-        places[inside] -= places[inside].min(axis=0)
-        sizes = places.max(axis=0) + 1
-        if np.prod(sizes.astype(float)) <= SPARSEST * len(states):
-            return _lattice(places, inside, sizes, near)
+        columns = [*zip(*(place for place, there in zip(coordinates, inside, strict=True) if there), strict=True)]
+        lows = [min(column) for column in columns]
+        sizes = [max(column) - low + 1 for column, low in zip(columns, lows, strict=True)]  # Python's: of any size
+        if math.prod(sizes) <= SPARSEST * len(states):
+            places = np.zeros((len(states), dimensions), dtype=np.int64)
+            for c, (column, low) in enumerate(zip(columns, lows, strict=True)):
+                places[inside, c] = [x - low for x in column]
+            return _lattice(places, inside, np.array(sizes), near)
     alone = np.arange(len(states))[:, None]
     return _lattice(alone, np.ones(len(states), dtype=bool), np.array([len(states)]), len(states))
 
