@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
+import scipy.optimize
+from scipy.optimize import linprog
 
 import everlearn as el
+from everlearn.environments import fluid
 from everlearn.environments.network import RULES, Network
 from everlearn.errors import InputError
 from everlearn.tasks.networks import criss_cross, n_model, network_task, reentrant_line, six_class
@@ -120,3 +125,18 @@ def test_a_network_that_cannot_be_is_refused(argument, change):
 def test_parameters_out_of_range_are_refused(make, check):
     with pytest.raises(InputError, check=check):
         make()
+
+
+def test_the_fluid_rule_does_not_depend_on_the_solver(monkeypatch):
+    # Whichever of two equal classes is served first, the cost is the same.
+    equal = Network((0.4, 0.4), ((1, 1),), (None, None), (1, 1))
+    shares = []
+    for method in ("highs-ds", "highs-ipm"):
+        monkeypatch.setattr(scipy.optimize, "linprog", partial(linprog, method=method))
+        shares.append([fluid._first_shares.__wrapped__(equal, lengths)[0].tolist() for lengths in ((1, 2), (3, 1))])
+    assert shares == [[[1.0, 0.0], [1.0, 0.0]]] * 2
+
+
+def test_a_fluid_that_never_drains_is_refused():
+    with pytest.raises(InputError, match=r"load: 1\.25; the fluid never drains; give another rule"):
+        Network((1.25,), ((1,),), (None,), (1,)).choose("fluid", (3,))

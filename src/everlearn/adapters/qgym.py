@@ -31,7 +31,7 @@ def from_qgym(path: str | Path, *, seen: int = 3, outside: str = STABLE) -> Task
         the agent sees the number of jobs of each class if no class has more than this
     outside:
         the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
-        ``longest-queue`` or ``last-buffer``
+        ``longest-queue``, ``last-buffer`` or ``fluid``
 
     Examples
     --------

@@ -22,6 +22,7 @@ AGENTS: dict[str, str] = {
     "med-rl": "everlearn.agents.med_rl:med_rl",
     "planner": "everlearn.agents.planner:planner",
     "versatile": "everlearn.agents.versatile:versatile",
+    "lattice": "everlearn.agents.lattice:lattice",
     "static": "everlearn.agents.static:static",
     "gradient": "everlearn.agents.gradient:gradient",
     "curvature": "everlearn.agents.curvature:curvature",

@@ -23,6 +23,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from everlearn.environments.fluid import fluid_share
 from everlearn.errors import require
 from everlearn.protocol import Table
 
@@ -218,7 +219,8 @@ RULES: dict[str, Callable[[Network, Lengths, int, int], float]] = {
     "max-pressure": _pressure,
     "longest-queue": lambda _network, lengths, _s, k: lengths[k],
     "last-buffer": lambda network, _lengths, _s, k: -network.steps_left[k],
+    "fluid": fluid_share,
 }
 """Rules that operators use, by the index of a class at a server: c mu; MaxWeight, h mu x; MaxPressure, mu (h x - h' x')
 with the class that follows (Tassiulas and Ephremides, 1992; Dai and Lin, 2005); the longest queue; the fewest services
-left."""
+left; the share of time in the cheapest way to drain a fluid (:mod:`everlearn.environments.fluid`)."""

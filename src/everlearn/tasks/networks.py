@@ -154,7 +154,7 @@ def criss_cross(*, regime: str = "IL", seen: int = 20, outside: str = STABLE) ->
         the agent sees the number of jobs of each class if no class has more than this
     outside:
         the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
-        ``longest-queue`` or ``last-buffer``
+        ``longest-queue``, ``last-buffer`` or ``fluid``
 
     Examples
     --------
@@ -190,7 +190,7 @@ def n_model(*, load: float = 0.95, seen: int = 60, outside: str = STABLE) -> Tas
         the agent sees the number of jobs of each class if no class has more than this
     outside:
         the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
-        ``longest-queue`` or ``last-buffer``
+        ``longest-queue``, ``last-buffer`` or ``fluid``
 
     Examples
     --------
@@ -233,7 +233,7 @@ def reentrant_line(*, stations: int = 2, seen: int = 3, outside: str = "last-buf
         the agent sees the number of jobs of each class if no class has more than this
     outside:
         the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
-        ``longest-queue`` or ``last-buffer``
+        ``longest-queue``, ``last-buffer`` or ``fluid``
 
     Examples
     --------
@@ -268,7 +268,7 @@ def six_class(*, stations: int = 2, seen: int = 3, outside: str = "last-buffer")
         the agent sees the number of jobs of each class if no class has more than this
     outside:
         the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
-        ``longest-queue`` or ``last-buffer``
+        ``longest-queue``, ``last-buffer`` or ``fluid``
 
     Examples
     --------
@@ -301,7 +301,7 @@ def input_switch(*, seen: int = 3, outside: str = STABLE) -> Task:
         the agent sees the number of packets in each queue if no queue has more than this
     outside:
         the rule that decides instead of the agent if a queue has more: ``c-mu``, ``max-weight``, ``max-pressure``,
-        ``longest-queue`` or ``last-buffer``
+        ``longest-queue``, ``last-buffer`` or ``fluid``
 
     Examples
     --------
