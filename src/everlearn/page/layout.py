@@ -16,6 +16,7 @@ from everlearn.page.choices import PAPERS, Choices, Edit
 from everlearn.page.components import Name, Screen, Scrubber, Text, button, fold, place, slider
 from everlearn.page.configuration import MOST_AGENTS, Configuration, is_papers, read_toml
 from everlearn.page.exports import export_controls
+from everlearn.page.facts import list_labels
 from everlearn.page.pace import SPEEDS, describe
 from everlearn.page.picture import write_theory
 from everlearn.page.session import Parts, Session
@@ -368,7 +369,7 @@ class Page:
         with self.client:
             ui.page_title(f"{given} – everlearn")
         dilemma = "" if race is None else race.task.portrait.dilemma
-        self.story.set_text(dilemma or self.offer.summary(given) or f"The task {given}.")
+        self.story.set_text(dilemma or self.offer.summary(given) or ("" if race is None else list_labels(race.task)))
 
     def _refuse(self, refusal: str) -> None:
         self.alert.set_text(refusal)
