@@ -259,7 +259,7 @@ def cafe(spelt: str, actions: tuple[str, ...] = ("bake", "rest")) -> el.Task:
         "bkae": lambda s, action, observation: float(action == "bkae"),
         "bake": lambda s, action, observation: float(action == "bake"),
         "rets": lambda s, action, observation: float(action not in ("bake", "rets")),
-        "opne": lambda s, action, observation: float("opne" != observation),
+        "opne": lambda s, action, observation: float(observation != "opne"),
         "sleep": lambda s, action, observation: float(action == "bake") - 0.1 * (action == "sleep"),
         "rests": lambda s, action, observation: float(action == "rest") - 0.1 * (action == "rests"),
     }

@@ -137,11 +137,12 @@ def _write_equation(step: Explanation, update: Update) -> str:
 
 def _sources(step: Explanation, update: Update) -> list[tuple[str, str, float, str]]:
     w, n, tau = update.weight, update.count, update.horizon
+    scaled = "" if update.reward == step.reward else ", scaled to [0, 1], as learned from"
     clip = "it decided: the value would have been above" if update.clipped else "not reached"
     return [
         ("α", "rate", update.step_size, f"step size (1 + {w:g}τ) / (N + {w:g}τ), at visit N = {n:,.6g}"),
         ("Q", "old", update.value, f"its value before; {update.shift:.3g} was just added to every value"),
-        ("r", "reward", update.reward, "the reward of this step, as learned from"),
+        ("r", "reward", update.reward, f"the reward of this step{scaled}"),
         ("γ", "next", update.discount, f"the discount 1 − 1/τ at horizon τ = {tau:.5g}"),
         ("max Q′", "next", update.following, f"the value of the best action in state {step.following}"),
         ("bonus", "bonus", update.bonus, f"optimism: {update.bonus_from}"),
