@@ -107,9 +107,9 @@ def scrubbed(tab: Tab) -> tuple[int, str]:
 
 
 def test_the_scrubber_goes_where_it_is_dragged_and_pushed(tab, page):
-    tab.open(f"{page}?seed=1&speed=1000000&growing=no")
-    run_to(tab, 4000)
-    last = steps(tab)
+    last = 10_000  # so that there are fewer steps than places where it is dragged to
+    tab.open(f"{page}?seed=1&at={last}")
+    wait_for(lambda: steps(tab) == last and button(tab) == "Run", f"step {last}")
     tab.drag(SCRUB, (0.97, 0.8, 0.6, 0.4))
     wait_for(lambda: scrubbed(tab)[1].endswith(f" of {last:,}"), "an end of the move")
     place, label = scrubbed(tab)
@@ -121,7 +121,7 @@ def test_the_scrubber_goes_where_it_is_dragged_and_pushed(tab, page):
         tab.press("ArrowLeft")
     wait_for(lambda: steps(tab) < before and " of " in scrubbed(tab)[1], "an end of the move")
     assert scrubbed(tab) == (pytest.approx(place, abs=25), f"step {before - 3:,} of {last:,}")
-    assert steps(tab) == before - 3  # there are fewer steps than places here
+    assert steps(tab) == before - 3
     tab.click(".moments button")
     wait_for(lambda: steps(tab) != before - 3, "a moment")
     wait_for(lambda: scrubbed(tab)[1] == f"step {steps(tab):,} of {last:,}", "the step of the moment")
