@@ -157,3 +157,11 @@ def test_parameters_are_shown_as_json_would_hold_them():
     assert plain({"policy": (0.5, 0.5), "phase": 10}) == {"policy": [0.5, 0.5], "phase": 10}
     assert settings_text({"phase": 10, "policy": (0.5, 0.5)}) == "phase=10, policy=[0.5, 0.5]"
     assert settings_text({"policy": range(100)}, most=10) == "policy=ran..."
+
+
+@pytest.mark.parametrize(("text", "own"), [("def cafe():\n    pass\n", "cafe:cafe"), ("shop = 1\n", "cafe:NAME")])
+def test_the_name_of_a_file_that_is_here_is_completed(tmp_path, monkeypatch, text, own):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cafe.py").write_text(text)
+    with pytest.raises(InputError, match=f"task: 'cafe'; write {own}, the name of the module"):
+        locate("cafe", {"known": "somewhere:known"}, "task")

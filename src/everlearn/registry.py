@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping
@@ -45,7 +46,11 @@ def locate(name: str, known: Mapping[str, str], argument: str) -> Any:
 
 
 def _meant(name: str) -> str | None:
-    """Return ``module:attribute`` for the name of a file, or for a name with a dot, in the current directory."""
+    """Return ``module:attribute`` for the name of a file or a module, or for a name with a dot, in this directory."""
+    source = Path(f"{name}.py")
+    if name.isidentifier() and source.is_file():
+        defines = re.search(rf"^(def |class )?{name}\b", source.read_text(errors="replace"), re.MULTILINE)
+        return f"{name}:{name if defines else 'NAME'}"
     file, (module, _, attribute) = Path(name), name.rpartition(".")
     if file.suffix == ".py" and file.is_file():
         return f"{'.'.join(file.with_suffix('').parts)}:NAME"

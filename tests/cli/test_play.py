@@ -36,7 +36,8 @@ def test_a_port_that_is_taken_is_refused(refused):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert "Address already in use" in refused("play", "--no-open", "--port", str(taken.getsockname()[1]))
+        refusal = refused("play", "--no-open", "--port", str(taken.getsockname()[1]))
+        assert "Address already in use; give another, or --port 0 for any free one" in refusal
 
 
 def test_without_the_library_it_says_how_to_install_it(refused, monkeypatch):

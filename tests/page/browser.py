@@ -120,6 +120,19 @@ class Tab:
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=where[0], y=where[1], button="left", clickCount=1)
 
+    def drag(self, selector: str, shares: Sequence[float], pause: float = 0.2) -> None:
+        """Press the mouse on an element, move it to shares of the element's width, slowly, and let it go."""
+        wait_for(lambda: self._middle(selector), f"{selector} to drag")
+        left, top, width = self.evaluate(
+            f"(b => [b.left, b.top + b.height / 2, b.width])"
+            f"(document.querySelector({json.dumps(selector)}).getBoundingClientRect())"
+        )
+        kinds = ["mousePressed", *["mouseMoved"] * (len(shares) - 1), "mouseReleased"]
+        for kind, share in zip(kinds, [*shares, shares[-1]], strict=True):
+            where = {"x": left + share * width, "y": top}
+            self.call("Input.dispatchMouseEvent", type=kind, **where, button="left", buttons=1, clickCount=1)
+            time.sleep(pause)
+
     def _middle(self, selector: str) -> Any:
         """Return the middle of an element that lies still and that nothing covers, as a person waits for it."""
         return self.evaluate(
@@ -132,7 +145,7 @@ class Tab:
 
     def press(self, key: str, text: str = "") -> None:
         """Press a key and let it go."""
-        codes = {"Enter": 13, " ": 32, "ArrowRight": 39, "Tab": 9, ".": 190}
+        codes = {"Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowRight": 39, "Tab": 9, ".": 190}
         common = {"key": key, "windowsVirtualKeyCode": codes.get(key, 0)}
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)

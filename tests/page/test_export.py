@@ -119,6 +119,7 @@ def test_play_forty_steps_then_watch_the_race(game, file):
     """Serve once slowly and then fast; the street empties, and the agents run on the same luck."""
     reopen(game, file)
     wait_for(lambda: game.evaluate("you.station.present"), "the first customer")
+    assert "Play again" not in game.text("#race")
     game.press("s")
     while game.evaluate("you.t < LENGTH"):
         if game.evaluate("you.station.present"):
@@ -133,6 +134,10 @@ def test_play_forty_steps_then_watch_the_race(game, file):
     assert game.evaluate(f"(s => {{ {serve} }})({future})") == left
     told = wait_for(lambda: "You earned" in game.text("#told") and game.text("#told"), "what you earned")
     assert f"You earned {game.evaluate('show(you.total / LENGTH)')} per step" in told
+    assert f"it takes {left} more customer" in told
+    assert "play again, and serve fast from the start" in told
+    assert "Play again" in game.text("#race")
+    assert "everlearn" in game.text("footer")
     agent = el.run("service-station", steps=40, runs=1, seed=1, engine="reference").average_reward[-1]
     assert f"everlearn's default agent earned {agent:.3f} in its first 40 steps" in told
     assert game.evaluate("document.querySelector('#fast').getAttribute('aria-disabled')") == "true"

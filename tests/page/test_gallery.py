@@ -10,8 +10,8 @@ import pytest
 
 from everlearn.page.configuration import read_query
 from everlearn.page.drawing import draw_task, find_ways
-from everlearn.page.gallery import draw_example
-from everlearn.page.offer import Entry, Offer
+from everlearn.page.gallery import draw_example, write_card
+from everlearn.page.offer import REGISTERED, Entry, Offer
 from everlearn.page.race import Workshop
 from everlearn.tasks.registry import TASKS, make_task
 from tests.few import few
@@ -35,6 +35,29 @@ def test_names_in_a_drawing_are_not_cut_off(name):
     drawing = ElementTree.fromstring(draw_example(make_task(name)))
     height = float(drawing.get("viewBox").split()[3])
     assert all(10 < float(part.get("y")) < height - 4 for part in drawing.iter("text"))
+
+
+@pytest.mark.parametrize("name", ["alternating", "tiger", "queueing-network"])
+def test_a_card_shows_what_its_link_opens(name):
+    card = write_card(REGISTERED, name)
+    query = ElementTree.fromstring(card).get("href").removeprefix("/?")
+    task = REGISTERED.task(read_query(query).task).make()
+    assert f">{len(task.states)} aleatoric states (what the agent retains" in card
+    assert ")</text>" not in card
+
+
+@pytest.mark.parametrize("name", ["kuhn-poker", "shuttle", "drifting"])
+def test_names_in_a_drawing_cover_no_circle(name):
+    drawing = ElementTree.fromstring(draw_example(make_task(name)))
+    circles = [[float(part.get(key)) for key in ("cx", "cy", "r")] for part in drawing.iter("circle")]
+    names = [part for part in drawing.iter("text") if "over" in part.get("class")]
+    assert len(names) >= 4
+    for part in names:
+        middle, line, half = float(part.get("x")), float(part.get("y")), 3 * len(part.text)
+        for x, y, radius in circles:
+            across = max(abs(x - middle) - half, 0)
+            down = max(line - 9 - y, y - line, 0)
+            assert across**2 + down**2 >= radius**2, part.text
 
 
 def test_the_drawing_of_a_task_shows_where_it_is():
@@ -80,7 +103,7 @@ def test_a_task_of_the_users_own_comes_first_with_an_automatic_drawing():
     assert "&lt;mine&gt;" in cards[0]
     assert "<mine>" not in page
     assert cards[0].count('class="way') >= 3
-    assert "(what the agent sees), 2 actions" in cards[0]
+    assert "(what the agent retains), 2 actions" in cards[0]
 
 
 @pytest.mark.soak

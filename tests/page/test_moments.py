@@ -9,7 +9,6 @@ import pytest
 
 from everlearn.page.configuration import read_query
 from everlearn.page.moments import Moment, _earning, find_moments, recent, write_moments
-from everlearn.page.picture import SCRUBBER, place_of, step_at
 from everlearn.page.race import Workshop
 from everlearn.page.run import find_decisions
 from everlearn.tables import make_table
@@ -70,12 +69,6 @@ def test_an_agent_comes_to_prefer_what_pays_however_it_was_advanced(workshop):
 def test_decisions_are_where_actions_differ():
     assert find_decisions(make_table(make_task("service-station"))) == [1]
     assert find_decisions(make_table(make_task("riverswim"))) == list(range(6))
-
-
-@pytest.mark.parametrize("last", [1, 10, 12_345, 10**12])
-def test_the_scrubber_covers_all_steps(last):
-    assert (step_at(0, last), step_at(SCRUBBER, last), place_of(last, last)) == (0, last, SCRUBBER)
-    assert all(0 <= step_at(place_of(t, last), last) <= last for t in (0, last // 3, last - 1))
 
 
 def test_a_race_goes_back_and_forth_to_the_same_bits(workshop):

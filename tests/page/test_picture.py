@@ -65,6 +65,19 @@ def test_the_update_is_written_out_with_its_numbers(workshop):
         assert part in text
 
 
+def test_a_reward_that_was_scaled_says_so(workshop):
+    """At the station, nothing earned is learned from as 1/3."""
+    race, painter = workshop.race(read_query("seed=1")), Painter()
+    texts = []
+    for _ in range(12):
+        race.advance(1)
+        texts.append((race.runs[0].latest.reward, painter.paint(race)["explained0"]))
+    assert {reward for reward, _ in texts} > {1.0}
+    for reward, text in texts:
+        assert ("scaled to [0, 1]" in text) == (reward != 1.0)
+    assert "CLOSED" not in painter.paint(race)["drawing0"]
+
+
 def test_names_from_outside_are_escaped(workshop):
     race = workshop.race(read_query("agent=always&agent.policy=fast"))
     race.configuration.agents[0].parameters["policy"] = "<script>"

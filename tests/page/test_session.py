@@ -290,3 +290,16 @@ def test_another_race_that_is_opened_while_it_goes_back_stays(workshop, monkeypa
         assert session.race.configuration.seed == 5
 
     asyncio.run(scenario())
+
+
+def test_of_two_steps_to_go_to_the_latest_counts(workshop):
+    async def scenario():
+        session = Watcher(workshop).session
+        await session.open(FAST)
+        await session._advance(100)
+        arrivals = await asyncio.gather(session.go(10), session.go(20))
+        assert arrivals[0] is None
+        await arrivals[1]
+        assert (session.t, session.last) == (20, 100)
+
+    asyncio.run(scenario())

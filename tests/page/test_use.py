@@ -98,6 +98,54 @@ def test_a_timeline_goes_back_and_an_explanation_pauses(tab, page):
     wait_for(lambda: button(tab) == "Run", "a pause")
 
 
+SCRUB = "[data-part=scrub]"
+
+
+def scrubbed(tab: Tab) -> tuple[int, str]:
+    """Return the place of the scrubber, and the text beside it."""
+    return int(tab.evaluate(f"{find(SCRUB)}.value")), tab.text(".scrub .quiet")
+
+
+def test_the_scrubber_goes_where_it_is_dragged_and_pushed(tab, page):
+    last = 10_000  # so that there are fewer steps than places where it is dragged to
+    tab.open(f"{page}?seed=1&at={last}")
+    wait_for(lambda: steps(tab) == last and button(tab) == "Run", f"step {last}")
+    tab.drag(SCRUB, (0.97, 0.8, 0.6, 0.4))
+    wait_for(lambda: scrubbed(tab)[1].endswith(f" of {last:,}"), "an end of the move")
+    place, label = scrubbed(tab)
+    assert 350 < place < 450
+    assert label == f"step {steps(tab):,} of {last:,}"
+    assert steps(tab) == pytest.approx((last + 1) ** (place / 1000) - 1, abs=0.6)
+    before = steps(tab)
+    for _ in range(3):
+        tab.press("ArrowLeft")
+    wait_for(lambda: steps(tab) < before and " of " in scrubbed(tab)[1], "an end of the move")
+    assert scrubbed(tab) == (pytest.approx(place, abs=25), f"step {before - 3:,} of {last:,}")
+    assert steps(tab) == before - 3
+    tab.click(".moments button")
+    wait_for(lambda: steps(tab) != before - 3, "a moment")
+    wait_for(lambda: scrubbed(tab)[1] == f"step {steps(tab):,} of {last:,}", "the step of the moment")
+    assert scrubbed(tab)[0] < 1000
+
+
+@pytest.mark.soak
+def test_the_scrubber_is_held_while_the_run_goes_on(tab, page):
+    tab.open(f"{page}?seed=1&speed=1000&growing=no")
+    tab.press(" ", " ")
+    wait_for(lambda: steps(tab) > 1000, "1,000 steps")
+    tab.drag(SCRUB, (0.97, 0.8, 0.5, 0.5, 0.5))
+    wait_for(lambda: button(tab) == "Run" and " of " in scrubbed(tab)[1], "an end of the move")
+    assert 15 < steps(tab) < 100
+    assert scrubbed(tab)[1].startswith(f"step {steps(tab)} of ")
+    tab.drag("[aria-label=Speed]", (0.5, 0.9))  # the other slider stays where it was let go too
+    wait_for(lambda: "speed=1000000" in tab.evaluate("location.href"), "another speed")
+    tab.click(".run")
+    wait_for(lambda: steps(tab) > 10_000, "10,000 steps")
+    assert tab.evaluate("document.querySelector('[aria-label=Speed]').value") == "8"
+    tab.click(".run")
+    wait_for(lambda: button(tab) == "Run", "a pause")
+
+
 @pytest.mark.soak
 def test_a_page_names_its_task(tab, page):
     tab.open(f"{page}?task=riverswim")

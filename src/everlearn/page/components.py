@@ -29,6 +29,14 @@ class Screen(ui.element, component="screen.js"):
         self.run_method("keepTheme", theme)
 
 
+class Scrubber(ui.element, component="scrubber.js"):
+    """The slider of the timeline: it emits "go" with a step, and holds that step until the server has gone there."""
+
+    def arrive(self) -> None:
+        """Let the slider show where the run is again."""
+        self.run_method("arrive")
+
+
 class Text(TextElement):
     """A text in an element of any kind."""
 
@@ -75,19 +83,15 @@ def button(icon: str, hint: str, press: Callable[[], Any], text: str = "") -> ui
     return element.props(f'no-caps aria-label="{text or hint}" title="{hint}"')
 
 
-def slider(
-    name: str, number: int, chosen: int, change: Callable[[int], Any], moved: Callable[[int], Any] | None = None
-) -> ui.element:
+def slider(name: str, number: int, chosen: int, change: Callable[[int], Any]) -> ui.element:
     """Return the slider of the browser, which every screen reader knows, with a number of positions.
 
-    ``change`` is called while it moves; if ``moved`` is given, that is called when it was let go.
+    ``change`` is called while it moves.
     """
-    element = ui.element("input").props(f'type=range min=0 max={number - 1} step=1 value={chosen} aria-label="{name}"')
+    element = ui.element("input").props(f'type=range min=0 max={number - 1} step=1 aria-label="{name}"')
+    element.props["^value"] = chosen  # where it begins; a plain "value" would put it back whenever the page is rendered
 
-    def calling(function: Callable[[int], Any]) -> Callable[[events.GenericEventArguments], Any]:
-        return lambda event: function(event.args) if isinstance(event.args, int) and 0 <= event.args < number else None
+    def call(event: events.GenericEventArguments) -> Any:
+        return change(event.args) if isinstance(event.args, int) and 0 <= event.args < number else None
 
-    value = "(event) => emit(Number(event.target.value))"
-    if moved is not None:
-        element.on("change", calling(moved), js_handler=value)
-    return element.on("input", calling(change), js_handler=value)
+    return element.on("input", call, js_handler="(event) => emit(Number(event.target.value))")

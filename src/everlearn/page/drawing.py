@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import TypeAlias
 
 from everlearn.errors import EverlearnError
 from everlearn.protocol import Label
@@ -29,6 +30,11 @@ MOST_PAIRS = 3000
 
 NAMED, MANY = 8, 60
 """Write the names of aleatoric states up to this many, and draw ways faintly if there are more than this many."""
+
+LETTER = 7.0
+"""The width of a letter of a name, roughly."""
+
+Box: TypeAlias = tuple[float, float, float, float]
 
 MOST_KEPT = 64
 """How many tasks to keep the ways of."""
@@ -135,16 +141,36 @@ def _draw_graph(task: Task, here: int, latest: tuple[int, int] | None) -> list[s
         parts.append(_line("way taken", places[latest[0]], places[latest[1]], radius))
     names = [task.portrait.name(label) for label in task.states]
     short = [name.rpartition(" ")[2] if number > NAMED else name for name in names]
+    taken = [(x - radius, y - radius, x + radius, y + radius) for x, y in places]
     for state, (x, y) in enumerate(places):
         now = " here" if state == here else ""
         parts.append(f'<circle class="node{now}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>')
     for state, (x, y) in enumerate(places):
         now = " here" if state == here else ""
-        if len(short[state]) <= max(2, radius / 5):
+        if len(short[state]) <= max(2, radius / 5) and "(" not in names[state]:
             parts.append(_text(f"inside{now}", x, y + 4.5, escape(short[state])))
         elif number <= NAMED:
-            parts.append(_text("small over", x, y + radius + 16, escape(cut(short[state], 14))))
+            parts += _write_name(cut(short[state], 14), x, y, radius, taken)
     return parts
+
+
+def _write_name(name: str, x: float, y: float, radius: float, taken: list[Box]) -> list[str]:
+    """Write a name below, above or beside a circle, wherever it covers nothing; nowhere if there is no room."""
+    wide = LETTER * len(name)
+    beside = radius + 5 + wide / 2
+    spots = [(x, y + radius + 16), (x, y - radius - 7), (x + beside, y + 4.5), (x - beside, y + 4.5)]
+    for middle, line in spots:
+        box = (middle - wide / 2, line - 11, middle + wide / 2, line + 3)
+        inside = box[0] >= 0 and box[2] <= WIDTH and box[1] >= 0 and box[3] <= HEIGHT
+        if inside and not any(overlap(box, other) for other in taken):
+            taken.append(box)
+            return [_text("small over", middle, line, escape(name))]
+    return []
+
+
+def overlap(one: Box, other: Box) -> bool:
+    """Return whether two boxes share more than an edge; a box is left, top, right and bottom."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _row(number: int) -> tuple[list[tuple[float, float]], float]:

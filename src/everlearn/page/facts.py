@@ -10,6 +10,7 @@ from typing import NamedTuple
 from everlearn.errors import EverlearnError
 from everlearn.page.chart import ZERO, write
 from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM, label
+from everlearn.tasks.portrait import words
 from everlearn.tasks.task import Task
 from everlearn.theory.report import Theory, written_optimum
 
@@ -21,6 +22,9 @@ HORIZONS = (10.0, 100.0)
 
 LISTED = 12
 """Write out a policy up to this many aleatoric states."""
+
+MOST_LISTED = 6
+"""List so many actions and observations of a task that has no description."""
 
 NEAR = 1e-9
 """Averages closer than this are the same line."""
@@ -124,3 +128,18 @@ def _write_policy(policy: dict[str, dict[str, float]]) -> str:
     if len(texts) <= LISTED:
         return ", ".join(f"{state}: {text}" for state, text in texts.items())
     return f"{len(texts):,} states, {len(set(texts.values()))} ways to act"
+
+
+def list_labels(task: Task) -> str:
+    """Return what can be done and seen in a task that nobody has described.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.registry import make_task
+    >>> list_labels(make_task("tiger"))
+    'Actions: listen, open left, open right. Observations: hear left, hear right, treasure, tiger.'
+
+    """
+    kinds = {"Actions": task.actions, "Observations": task.observations}
+    few = {kind: ", ".join(map(words, labels[:MOST_LISTED])) for kind, labels in kinds.items()}
+    return " ".join(f"{kind}: {few[kind]}{', …' * (len(kinds[kind]) > MOST_LISTED)}." for kind in kinds)

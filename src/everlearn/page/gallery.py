@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from urllib.parse import urlencode
 
@@ -41,7 +41,10 @@ def write_gallery(cards: Iterable[str]) -> str:
 
 def write_card(offer: Offer, name: str) -> str:
     """Return the card of a task that is offered: its drawing, its dilemma, and a link that opens it."""
-    return _card(name, offer.task(TaskSpec(name)).make(), offer.summary(name))
+    preset = offer.task(TaskSpec(name)).make().portrait.preset
+    given = {key.removeprefix("task."): value for key, value in preset.items() if key.startswith("task.")}
+    task = offer.task(offer.check_task(TaskSpec(name, given))).make()  # as the link opens it
+    return _card(name, task, offer.summary(name), preset)
 
 
 def draw_example(task: Task) -> str:
@@ -76,10 +79,11 @@ def _is_empty(task: Task, numbers: Label | None) -> bool:
     return 2 * sum(number != 0 for number in numbers) < len(numbers)
 
 
-def _card(name: str, task: Task, summary: str) -> str:
-    query = urlencode({"task": name, **task.portrait.preset})
-    states = counted(len(task.states), "aleatoric state")
-    sizes = f"{states} (what the agent sees), {counted(len(task.actions), 'action')}"
+def _card(name: str, task: Task, summary: str, preset: Mapping[str, str]) -> str:
+    query = urlencode({"task": name, **preset})
+    states, kept = counted(len(task.states), "aleatoric state"), preset.get("task.aleatoric")
+    kind = f", here {kept}" if kept else ""
+    sizes = f"{states} (what the agent retains{kind}), {counted(len(task.actions), 'action')}"
     note = f'<p class="quiet">{escape(task.portrait.note)}</p>' if task.portrait.note else ""
     return (
         f'<a class="card task agent0" href="/?{escape(query)}"><h2>{escape(name)}</h2>{draw_example(task)}'

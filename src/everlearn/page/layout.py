@@ -13,11 +13,12 @@ from nicegui import Client, events, ui
 from everlearn.agents.spec import AgentSpec
 from everlearn.errors import EverlearnError
 from everlearn.page.choices import PAPERS, Choices, Edit
-from everlearn.page.components import Name, Screen, Text, button, fold, place, slider
+from everlearn.page.components import Name, Screen, Scrubber, Text, button, fold, place, slider
 from everlearn.page.configuration import MOST_AGENTS, Configuration, is_papers, read_toml
 from everlearn.page.exports import export_controls
+from everlearn.page.facts import list_labels
 from everlearn.page.pace import SPEEDS, describe
-from everlearn.page.picture import SCRUBBER, step_at, write_theory
+from everlearn.page.picture import write_theory
 from everlearn.page.session import Parts, Session
 
 THEMES = {"auto": (None, "contrast"), "dark": (True, "dark_mode"), "light": (False, "light_mode")}
@@ -165,19 +166,8 @@ class Page:
 
     def _timeline(self) -> None:
         """Lay out the moments so far, and a scrubber that goes back to any step."""
-
-        def preview(place: int) -> None:
-            self.at.set_text(f"step {step_at(place, self.session.last):,}")
-
-        async def go(place: int) -> None:
-            await self._go(step_at(place, self.session.last))
-
         with ui.element("section").classes("card timeline").props('aria-label="Timeline"'):
-            with ui.element("div").classes("scrub"):
-                Text("b", "Timeline")
-                scrubber = slider("Go to a step", SCRUBBER + 1, SCRUBBER, preview, go)
-                scrubber.props('data-part="scrub" title="Drag to go back to any step"')
-                self.at = Text("span", "drag to go back").classes("quiet")
+            self.scrubber = Scrubber().on("go", self._scrub)
             place("moments", "ol").classes("moments")
 
     def _folds(self) -> None:
@@ -248,19 +238,28 @@ class Page:
             self.session.run()
         self._name_button()
 
+    async def _scrub(self, event: events.GenericEventArguments) -> None:
+        try:
+            await self._go_to_moment(event)
+        finally:
+            if not self.session.closed:
+                self.scrubber.arrive()
+
     async def _go_to_moment(self, event: events.GenericEventArguments) -> None:
         at = event.args.get("at") if isinstance(event.args, dict) else None
         if isinstance(at, int) and 0 <= at <= self.session.last:
             await self._go(at)
 
     async def _go(self, t: int) -> None:
-        """Show the same run at another step."""
+        """Show the same run at another step, and return when it is there, or does something else."""
         if self._applying.locked():
             return
         self._resuming = False
-        self.at.set_text(f"step {t:,} of {self.session.last:,}")
         try:
-            await self.session.go(t)
+            arrival = await self.session.go(t)
+            self._name_button()
+            if arrival is not None:
+                await arrival
         except EverlearnError as error:
             self._refuse(str(error))
         self._name_button()
@@ -370,7 +369,7 @@ class Page:
         with self.client:
             ui.page_title(f"{given} – everlearn")
         dilemma = "" if race is None else race.task.portrait.dilemma
-        self.story.set_text(dilemma or self.offer.summary(given) or f"The task {given}.")
+        self.story.set_text(dilemma or self.offer.summary(given) or ("" if race is None else list_labels(race.task)))
 
     def _refuse(self, refusal: str) -> None:
         self.alert.set_text(refusal)

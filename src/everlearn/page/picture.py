@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from html import escape
 
@@ -22,9 +21,6 @@ from everlearn.page.run import WatchedRun
 NARROWEST, WIDEST = 260.0, 2000.0
 PHONE = 420.0
 HEIGHT, HEIGHT_SEVERAL, HEIGHT_PHONE = 340.0, 420.0, 210.0
-
-SCRUBBER = 1000
-"""The last place of the scrubber."""
 
 
 class Painter:
@@ -54,7 +50,7 @@ class Painter:
             (curve.label, self._find_moments(number, run))
             for number, (curve, run) in enumerate(zip(curves, farthest.runs, strict=True))
         ]
-        parts |= {"moments": write_moments(moments, race.t), "scrub": str(place_of(race.t, farthest.t))}
+        parts |= {"moments": write_moments(moments, race.t), "scrub": f"{race.t} {farthest.t}"}
         for number, run in enumerate(race.runs):
             with blame(f"agent {run.design.name!r}: what it shows"):  # arrays of a user's design may have any shape
                 parts |= {f"{name}{number}": text for name, text in self._paint_run(number, run).items()}
@@ -89,16 +85,6 @@ class Painter:
             self._before[number] = latest
         self._latest[number] = (t, known)
         return self._before.get(number)
-
-
-def place_of(t: int, last: int) -> int:
-    """Return where a step stands on the scrubber, whose scale is logarithmic and ends at the last step."""
-    return SCRUBBER if t >= last else round(SCRUBBER * math.log1p(t) / math.log1p(last))
-
-
-def step_at(place: int, last: int) -> int:
-    """Return the step at a place of the scrubber."""
-    return last if place >= SCRUBBER else round(math.expm1(math.log1p(last) * place / SCRUBBER))
 
 
 def write_explanation(step: Explanation | None) -> str:
@@ -151,11 +137,12 @@ def _write_equation(step: Explanation, update: Update) -> str:
 
 def _sources(step: Explanation, update: Update) -> list[tuple[str, str, float, str]]:
     w, n, tau = update.weight, update.count, update.horizon
+    scaled = "" if update.reward == step.reward else ", scaled to [0, 1], as learned from"
     clip = "it decided: the value would have been above" if update.clipped else "not reached"
     return [
         ("α", "rate", update.step_size, f"step size (1 + {w:g}τ) / (N + {w:g}τ), at visit N = {n:,.6g}"),
         ("Q", "old", update.value, f"its value before; {update.shift:.3g} was just added to every value"),
-        ("r", "reward", update.reward, "the reward of this step, as learned from"),
+        ("r", "reward", update.reward, f"the reward of this step{scaled}"),
         ("γ", "next", update.discount, f"the discount 1 − 1/τ at horizon τ = {tau:.5g}"),
         ("max Q′", "next", update.following, f"the value of the best action in state {step.following}"),
         ("bonus", "bonus", update.bonus, f"optimism: {update.bonus_from}"),

@@ -1,4 +1,4 @@
-// The one piece of the page that runs in the browser: it puts what was painted into its places, says when it has been
+// What runs in the browser, beside the scrubber: it puts what was painted into its places, says when it has been
 // seen, and listens to the keyboard.
 const FIELDS = "input:not([type=range]), select, textarea, [role=combobox], [role=option], [role=listbox]";
 const BUTTONS = "button, summary, a, [role=switch], [role=button]";
@@ -34,7 +34,7 @@ export default {
     show(parts) {
       for (const [name, text] of Object.entries(parts)) {
         const place = document.querySelector(`[data-part="${name}"]`);
-        if (place?.matches("input")) place.value = place.matches(":active") ? place.value : text;
+        if (place?.show) place.show(text); // the scrubber
         else if (place) place.innerHTML = text;
       }
       requestAnimationFrame(() => {

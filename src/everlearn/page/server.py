@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
@@ -173,7 +174,8 @@ def listen(host: str, port: int) -> socket.socket:
         listener.close()
         number = getattr(error, "errno", None)
         reason = os.strerror(number) if number and number > 0 else str(error)
-        raise InputError("host and port", f"{host}:{port}", f"cannot be used: {reason}; give another") from None
+        remedy = "give another, or --port 0 for any free one" if number == errno.EADDRINUSE else "give another"
+        raise InputError("host and port", f"{host}:{port}", f"cannot be used: {reason}; {remedy}") from None
     return listener
 
 

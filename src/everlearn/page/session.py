@@ -92,12 +92,14 @@ class Session:
             self._turn += 1
             self._loop = asyncio.create_task(self._run(self._turn, until))
 
-    async def pause(self) -> None:
-        """Pause, and wait until it has."""
+    async def pause(self) -> int:
+        """Pause, and wait until it has; return the turn that begins, which ends with the next run, pause or step."""
         self.running = False
         self._turn += 1
+        turn = self._turn
         if self._loop is not None:
             await self._loop
+        return turn
 
     async def step(self) -> None:
         """Take one step."""
@@ -105,11 +107,14 @@ class Session:
         await self._advance(1)
         await self.paint()
 
-    async def go(self, t: int) -> None:
-        """Show the race at another step, which is reached from the beginning, as it was before, to the last bit."""
-        await self.pause()
+    async def go(self, t: int) -> asyncio.Task[None] | None:
+        """Show the race at another step, which is reached from the beginning, as it was before, to the last bit.
+
+        Of several calls the latest counts.  Return the task that takes the steps, if there are any to take.
+        """
+        turn = await self.pause()
         if self.race is None:
-            return
+            return None
         before = race = self.race
         farthest = self._ahead or race
         if t >= farthest.t:
@@ -118,12 +123,14 @@ class Session:
             configuration = race.configuration
             race = await self._in_thread(lambda: self.workshop.race(configuration), self.workshop.preparing)
         async with self._busy:
-            if self.closed or self.race is not before:  # another race was opened meanwhile
-                return
+            if self.closed or self._turn != turn or self.race is not before:  # something else was asked for meanwhile
+                return None
             self.race, self._ahead = race, farthest if race is not farthest else None
         await self.paint()
-        if race.t < t:
-            self.run(until=t)
+        if race.t >= t or self._turn != turn:
+            return None
+        self.run(until=t)
+        return self._loop
 
     async def close(self) -> None:
         """Stop, and release the race."""

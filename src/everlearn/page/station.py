@@ -96,7 +96,7 @@ def draw(condition: Condition, earned: float | None = None, till: float | None =
 
 def _draw_building(condition: Condition) -> list[str]:
     """Draw a roof on two posts, the sign with the mode, and the counter with who serves behind it."""
-    mode = condition.mode or "closed"
+    mode = condition.mode or "open"  # as in the game
     kind = f"sign {condition.mode or 'idle'}"
     return [
         '<path class="roof" d="M14 46 L146 18 L278 46 V60 H14 Z"/>',

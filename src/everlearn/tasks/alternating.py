@@ -32,8 +32,8 @@ def alternating() -> Task:
         name="alternating",
         summary="take the action that was not taken last, without remembering which it was (Appendix D)",
         portrait=Portrait(
-            "Do what you did not do last, without remembering what that was.",
-            {1: "the same"},
+            "Do what you did not do last: who does not remember that earns half as much.",
+            {1: "the same", (1, ()): "nothing yet", (1, (1,)): "after 1", (1, (2,)): "after 2"},
             preset={"task.aleatoric": "actions:1"},
         ),
         source="Dong, Van Roy and Zhou (2022), Appendix D",

@@ -238,7 +238,42 @@ def reached(model: Model, aleatoric: AleatoricState) -> tuple[Label, ...]:
 
     A model reaches far fewer windows than there are sequences of observations.
     """
-    return tuple(dict.fromkeys((aleatoric.start, *(arrow.following for arrow in _arrows(model, aleatoric)))))
+    memories, states = {model.memory: 0}, {aleatoric.start: 0}  # numbers, which are faster to look up than labels
+    rows: dict[tuple[int, int], list[tuple[Label, int]]] = {}
+    after: dict[tuple[int, int], dict[Label, int]] = {}
+    found_memories, found = [model.memory], [aleatoric.start]
+    queue = [(0, 0)]
+    queued = set(queue)
+    for memory, s in queue:
+        for place, action in enumerate(model.actions):
+            if (row := rows.get((memory, place))) is None:
+                row = rows[memory, place] = []
+                for outcome in model.outcomes(found_memories[memory], action):
+                    row.append((outcome.observation, _number(memories, found_memories, outcome.memory)))
+            follows = after.setdefault((s, place), {})
+            for observation, next_memory in row:
+                if (following := follows.get(observation)) is None:
+                    label = aleatoric.follow(found[s], action, observation)
+                    following = follows[observation] = _number(states, found, label)
+                if (pair := (next_memory, following)) not in queued:
+                    queued.add(pair)
+                    queue.append(pair)
+        _refuse_too_many(len(queued))
+    return tuple(found)
+
+
+def _number(numbers: dict[Label, int], found: list[Label], label: Label) -> int:
+    """Return the number of a label, which is the next one if the label is new."""
+    if (number := numbers.get(label)) is None:
+        number = numbers[label] = len(found)
+        found.append(label)
+    return number
+
+
+def _refuse_too_many(number: int) -> None:
+    if number > MOST_STATES:
+        remedy = "so many pairs of a memory and such a state were reached; keep less, such as a shorter window"
+        raise AleatoricStateError("task.aleatoric", number, remedy)
 
 
 def _arrows(model: Model, aleatoric: AleatoricState) -> Iterator[Arrow]:
@@ -256,6 +291,4 @@ def _arrows(model: Model, aleatoric: AleatoricState) -> Iterator[Arrow]:
                 if (pair := (outcome.memory, following)) not in queued:
                     queued.add(pair)
                     queue.append(pair)
-        if len(queued) > MOST_STATES:
-            remedy = "so many pairs of a memory and such a state were reached; keep less, such as a shorter window"
-            raise AleatoricStateError("task.aleatoric", len(queued), remedy)
+        _refuse_too_many(len(queued))

@@ -67,6 +67,7 @@ function begin() {
   running = false;
   shown = 0;
   get("run").textContent = "Watch the agents";
+  get("again").hidden = true;
   tell("The street is full. The first customer is coming.");
   paint();
   draw();
@@ -89,15 +90,19 @@ function pass() {
   return undefined;
 }
 
+/** Return how many customers must be served until a long wait is forgotten. */
+const remaining = () => WINDOW + 1 - you.station.ages[0];
+
 /** Say why nobody comes, and for how long. */
 function blame() {
-  const left = WINDOW + 1 - you.station.ages[0];
+  const left = remaining();
   return `One long wait among the last ${WINDOW} customers is enough. It is forgotten when ${left} more ${left > 1 ? "have" : "has"} been served.`;
 }
 
 function step(action) {
   you.agent.action = action;
   const { served, departs, arrives, cost } = you.step();
+  get("again").hidden = you.t < LENGTH;
   const sour = you.station.longest > 1;
   const words = [served ? (cost ? "Served at once, for ½." : departs ? "Served, for free." : "Still being served. This customer has to wait.") : ""];
   words.push(arrives ? (served ? "The next one pays 1." : "Somebody comes, and pays 1.") : !you.station.present && sour ? `Nobody comes. ${blame()}` : "");
@@ -112,11 +117,21 @@ function serve(action) {
   if (you.station.present && you.t < LENGTH) step(action);
 }
 
+/** Say why somebody who served slowly first and fast later has earned little. */
+function late() {
+  const left = you.station.longest > 1 ? remaining() : 0, [services, fast] = you.sums[LENGTH];
+  if (!fast || fast === services) return "";
+  const why = left ? `Your long wait still counts: it takes ${left} more customer${left > 1 ? "s" : ""} to forget it.` : `${LENGTH} steps are too few to make up for a long wait.`;
+  return ` ${why} In the long run fast service wins: play again, and serve fast from the start.`;
+}
+
 function finish() {
   while (runs.practical.t < LENGTH) runs.practical.step();
   const yours = you.total / LENGTH, first = runs.practical.averages[LENGTH - 1];
   const fast = (1 + 0.5 * (LENGTH - 1)) / LENGTH;
-  const verdict = yours === fast ? "That is fast service every time, the best in the long run." : `Fast service every time would have earned <b>${show(fast)}</b>: one long wait keeps people away for ${WINDOW} customers.`;
+  const best = "That is fast service every time, the best in the long run.";
+  const worse = `Fast service every time would have earned <b>${show(fast)}</b>: one long wait keeps people away for ${WINDOW} customers.`;
+  const verdict = yours === fast ? best : worse + (yours < fast ? late() : "");
   tell(`You earned <b>${show(yours)}</b> per step. ${verdict} (The optimum in the long run is ${OPTIMUM}; here the first step costs nothing.) everlearn's default agent earned <b>${show(first)}</b> in its first ${LENGTH} steps on the same luck: nobody told it the rules. Now watch it find out.`);
   if (narrow()) get("run").scrollIntoView({ block: "nearest" });
 }
