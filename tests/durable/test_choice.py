@@ -50,8 +50,8 @@ MASKING = sorted(name for name in AGENTS if make(name).agent.design.masks)
 FORBIDDEN = {state: ["a", "b"] for state in ("start", *STATES)}
 
 
-def test_ten_designs_leave_out_actions():
-    horizons = ["growing-horizon", "growing-horizon-v", "learned", "optimistic-q", "planner"]
+def test_eleven_designs_leave_out_actions():
+    horizons = ["growing-horizon", "growing-horizon-v", "lattice", "learned", "optimistic-q", "planner"]
     assert [*("differential-q", "discounted"), *horizons, "q-learning", "r-learning", "versatile"] == MASKING
 
 
