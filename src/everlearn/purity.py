@@ -155,36 +155,6 @@ def _attributes_in(code: types.CodeType, name: str) -> Iterator[tuple[str, str, 
             yield from _attributes_in(inner, name)
 
 
-def compared(function: Any, number: int) -> Iterator[tuple[str, str]]:
-    """Yield each text with which a function compares an argument by ==, != or ``in``, and the file and line.
-
-    Methods and wrapped functions are not read, since their arguments have other numbers.
-
-    Examples
-    --------
-    >>> def paid(s, action, observation):
-    ...     return 1.0 if action == "bake" else -1.0 * (action in ("rest", "sleep"))
-    >>> [text for text, place in compared(paid, 1)]
-    ['bake', 'rest', 'sleep']
-
-    """
-    if not isinstance(function, types.FunctionType) or number >= function.__code__.co_argcount:
-        return
-    code = function.__code__
-    name, steps = code.co_varnames[number], [step for step in dis.get_instructions(code) if step.opname != "CACHE"]
-    if any(step.opname.startswith("STORE") and name in str(step.argval) for step in steps):
-        return  # it may be something else by then
-    for first, second, third in zip(steps, steps[1:], steps[2:], strict=False):
-        loaded = [step for step in (first, second) if step.opname.startswith("LOAD_FAST") and step.argval == name]
-        constants = [step.argval for step in (first, second) if step.opname == "LOAD_CONST"]
-        equal = third.opname == "COMPARE_OP" and any(sign in third.argval for sign in ("==", "!="))
-        among = third.opname == "CONTAINS_OP" and loaded == [first]
-        for constant in constants if loaded and (equal or among) else ():
-            texts = constant if among and isinstance(constant, tuple | frozenset) else (constant,) if equal else ()
-            line = first.positions.lineno if first.positions else None
-            yield from ((text, _place(code, line)) for text in sorted(texts, key=str) if isinstance(text, str))
-
-
 def _is_users(value: Any) -> bool:
     inside = isinstance(value, types.FunctionType) and package(value) not in TRUSTED
     return inside and not value.__code__.co_filename.startswith("<string>")  # made by NamedTuple or dataclass

@@ -206,6 +206,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(game, file, width, dark):
     assert min(contrast(colour, card) for colour in colours) >= 3
 
 
+@pytest.mark.soak
 def test_the_page_opens_with_the_station(shared, page):
     """What is served first is the file, with a way to everything else."""
     shared.size(1280, 900)

@@ -106,6 +106,7 @@ def scrubbed(tab: Tab) -> tuple[int, str]:
     return int(tab.evaluate(f"{find(SCRUB)}.value")), tab.text(".scrub .quiet")
 
 
+@pytest.mark.soak
 def test_the_scrubber_goes_where_it_is_dragged_and_pushed(tab, page):
     last = 10_000  # so that there are fewer steps than places where it is dragged to
     tab.open(f"{page}?seed=1&at={last}")

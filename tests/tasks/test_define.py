@@ -247,33 +247,3 @@ def test_a_window_may_be_named(named, kept):
         return coin.states
 
     assert states(named) == states(kept)
-
-
-def cafe(spelt: str, actions: tuple[str, ...] = ("bake", "rest")) -> el.Task:
-    @el.task(actions=actions, observations=["open", "closed"], memory=0)
-    def cafe(memory, action):
-        yield "open", 0.9 if action == "bake" else 0.1, 0
-        yield "closed", 0.1 if action == "bake" else 0.9, 0
-
-    rewards = {
-        "bkae": lambda s, action, observation: float(action == "bkae"),
-        "bake": lambda s, action, observation: float(action == "bake"),
-        "rets": lambda s, action, observation: float(action not in ("bake", "rets")),
-        "opne": lambda s, action, observation: float(observation != "opne"),
-        "sleep": lambda s, action, observation: float(action == "bake") - 0.1 * (action == "sleep"),
-        "rests": lambda s, action, observation: float(action == "rest") - 0.1 * (action == "rests"),
-    }
-    cafe.reward(rewards[spelt])
-    return cafe.finish()
-
-
-@pytest.mark.parametrize(("spelt", "meant"), [("bkae", "bake"), ("rets", "rest"), ("opne", "open")])
-def test_a_misspelt_label_in_a_function_is_named(spelt, meant):
-    with pytest.raises(TaskError, match=f"'{spelt}' is compared with the .*; did you mean '{meant}'\\? known: '"):
-        cafe(spelt)
-
-
-@pytest.mark.parametrize("spelt", ["bake", "sleep", "rests"])
-def test_a_function_may_know_more_labels_than_a_task_has(spelt):
-    assert cafe(spelt).actions == ("bake", "rest")
-    assert cafe("bake", actions=("cook", "rest")).actions == ("cook", "rest")

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from everlearn.agents.spec import TaskSpec
+from everlearn.errors import EverlearnError
 from everlearn.labels import counted
 from everlearn.page import station
 from everlearn.page.drawing import HEIGHT, WIDTH, draw_task
@@ -43,7 +44,10 @@ def write_card(offer: Offer, name: str) -> str:
     """Return the card of a task that is offered: its drawing, its dilemma, and a link that opens it."""
     preset = offer.task(TaskSpec(name)).make().portrait.preset
     given = {key.removeprefix("task."): value for key, value in preset.items() if key.startswith("task.")}
-    task = offer.task(offer.check_task(TaskSpec(name, given))).make()  # as the link opens it
+    try:
+        task = offer.task(offer.check_task(TaskSpec(name, given))).make()  # as the link opens it
+    except EverlearnError:  # a task passed as an object takes no parameters
+        task, preset = offer.task(TaskSpec(name)).make(), {}
     return _card(name, task, offer.summary(name), preset)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,19 +19,11 @@ from everlearn.environments.network import Network
 from everlearn.environments.pure import as_number, check_environment, check_shared
 from everlearn.errors import InputError, ObservationError, TaskError, require
 from everlearn.labels import check_labels, counted
-from everlearn.ownership import is_ours
 from everlearn.protocol import Environment, History, Label
-from everlearn.purity import compared
 from everlearn.tasks.portrait import Portrait
 
 MOST_PAID = 1e300
 """The largest price or cost: sums of larger ones would not be finite."""
-
-ALIKE = 0.7
-"""How much a text must resemble a label, from 0 to 1, to be taken for a misspelt one."""
-
-MOST_LISTED = 20
-"""List so many labels in an error."""
 
 ALEATORIC = "give an el.AleatoricState, such as el.window(3) or el.last_observation()"
 
@@ -121,7 +112,6 @@ class Task:
         object.__setattr__(self, "observations", check_labels(self.observations, "observations"))
         self._check_kinds()
         self._check_model()
-        self._check_spelling()
         object.__setattr__(self, "references", dict(_averages(self.references)))
         object.__setattr__(self, "aleatoric", self.aleatoric.enumerate(self.actions, self.observations))
 
@@ -144,23 +134,6 @@ class Task:
             labels = getattr(self.model, name)
             same = labels == getattr(self, name)
             require(same, f"{name} of the model", labels, f"give it those of the task, {getattr(self, name)!r}")
-
-    def _check_spelling(self) -> None:
-        """Raise if a user's function compares an action or an observation with a misspelt label.
-
-        A function may serve several tasks, so a text that is no label is allowed, unless it resembles a label that
-        the function does not mention.
-        """
-        arguments: list[tuple[str, Any, int, tuple[Label, ...]]] = [
-            (role, function, number, labels)
-            for role, function in (("reward", self.reward.function), ("update function", self.aleatoric.update))
-            for number, labels in ((1, self.actions), (2, self.observations))
-        ]
-        if self.model is not None:
-            arguments.append(("dynamics", self.model.rho, 1, self.actions))
-        for role, function, number, labels in arguments:
-            if not is_ours(function):
-                _refuse_misspelt(role, function, number, labels)
 
     @property
     def hidden(self) -> bool:
@@ -246,17 +219,6 @@ class Task:
             model=None if self.model is None else self.model.after(steps),
             references={},
         )
-
-
-def _refuse_misspelt(role: str, function: Any, number: int, labels: tuple[Label, ...]) -> None:
-    texts = list(compared(function, number))
-    missing = [label for label in labels if isinstance(label, str) and label not in {text for text, _ in texts}]
-    for text, place in texts:
-        if text not in labels and (near := get_close_matches(text, missing, n=1, cutoff=ALIKE)):
-            kind = ("action", "observation")[number - 1]
-            known = ", ".join(map(repr, labels[:MOST_LISTED])) + ", ..." * (len(labels) > MOST_LISTED)
-            remedy = f"is compared with the {kind}, but is none; did you mean {near[0]!r}? known: {known}"
-            raise TaskError(f"{role} {function.__name__!r} ({place})", text, remedy, joint=" ")
 
 
 def _averages(references: Mapping[Any, Any]) -> Iterator[tuple[str, float]]:
