@@ -13,6 +13,7 @@ from everlearn.page.drawing import draw_task, find_ways
 from everlearn.page.gallery import draw_example, write_card
 from everlearn.page.offer import REGISTERED, Entry, Offer
 from everlearn.page.race import Workshop
+from everlearn.page.start import open_workshop
 from everlearn.tasks.registry import TASKS, make_task
 from tests.few import few
 from tests.page.axe import violations
@@ -134,3 +135,9 @@ def test_the_gallery_opens_a_task(tab, page):
     tab.click("a.task[href*='task=riverswim&'], a.task[href$='task=riverswim']")
     wait_for(lambda: "place 0" in tab.evaluate("document.querySelector('svg.drawing')?.textContent ?? ''"), "the river")
     assert tab.text(".story") == make_task("riverswim").portrait.dilemma
+
+
+def test_a_registered_task_passed_as_an_object_is_drawn_without_its_preset():
+    """It takes no parameters, and the preset of the queueing network has some."""
+    workshop = open_workshop(make_task("queueing-network"))
+    assert "queueing-network" in write_card(workshop.offer, workshop.start.task.given)
