@@ -183,3 +183,13 @@ def test_what_was_only_seen_to_stay_does_not_make_values_diverge(seed):
         agent.observe(environment.step(agent.act()))
         assert 0 <= agent.knowledge.run["gain"][0, 0] <= 1
     assert np.abs(agent.knowledge.cells["best"]).max() < 1000
+
+
+def test_a_task_whose_moves_would_take_too_much_memory_is_refused():
+    task = el.mdp(np.full((1, 4, 4), 0.25), np.zeros((4, 1)), name="small")
+    built = lattice().build(el.IndexedTask(task))
+    assert built.counts.size > 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("everlearn.agents.lattice.MOST_ENTRIES", built.counts.size)
+        with pytest.raises(InputError, match="use planner"):
+            lattice().build(el.IndexedTask(task))

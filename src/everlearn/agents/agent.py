@@ -35,8 +35,8 @@ _RENAMED = {"take": "snapshot", "put": "restore", "dump": "to_bytes", "interface
 _PARAMETERS = ("parameters", "schedule_parameters")
 
 OTHER_VERSION = (
-    "; another version of everlearn saved it, whose agent has other parameters or arrays: use that version, or train "
-    "a new agent on the journal of a durable agent with 'everlearn replay'"
+    "; another version of everlearn or another design saved it, which has other parameters or arrays: use that one, or "
+    "train a new agent on the journal of a durable agent with 'everlearn replay'"
 )
 """Added to the message if the names of the parameters or arrays differ, and not only their values or shapes."""
 
@@ -325,7 +325,8 @@ class Agent:
             if key == "features" and key not in identity:  # a state of an earlier version
                 continue
             if saved != value:
-                other = OTHER_VERSION if key in _PARAMETERS and set(saved or ()) != set(value or ()) else ""
+                names = [set(each) if isinstance(each, Mapping) else set() for each in (saved, value)]
+                other = OTHER_VERSION if key in _PARAMETERS and names[0] != names[1] else ""
                 raise SnapshotError(f"{name}: it was saved with {key} {saved!r}; this agent has {value!r}{other}")
         self.restore(state)
 

@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.checks import MOST_COUNTED, check_at_least
+from everlearn.agents.checks import MOST_COUNTED, MOST_ENTRIES, check_at_least
 from everlearn.agents.design import Design
 from everlearn.agents.tabular import greedy_action, greedy_policy, records, value_table
 from everlearn.aleatoric.features import fixed
@@ -341,6 +341,9 @@ def lattice(*, near: int = 2, trials: float = 8.0, backups: int = 10) -> Design:
         found = Places(*(fixed(array) for array in find_places(indexed.task.states, near)))
         kinds, dimensions = int(found.kinds.max()) + 1, found.places.shape[1]
         most = min(max(MOVES, ENTRIES // (kinds * indexed.actions)), math.prod(2 * int(x) - 1 for x in found.sizes))
+        entries = kinds * most * (indexed.actions + dimensions)
+        remedy = f"it would count moves in {entries:,} entries, at most {MOST_ENTRIES:,}; use planner, or fewer states"
+        require(entries <= MOST_ENTRIES, "agent", "lattice", remedy)
         return Lattice(
             *found,
             np.zeros((kinds, most, dimensions), dtype=np.int64),
