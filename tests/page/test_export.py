@@ -159,6 +159,16 @@ def test_play_forty_steps_then_watch_the_race(game, file):
     assert game.text("#at").replace(",", "") == game.evaluate("document.querySelector('#moments button').dataset.t")
 
 
+def test_nothing_moves_below_the_game_when_the_first_customer_comes(game, file):
+    """Whoever is about to click there meets what they see."""
+    reopen(game, file)
+    game.evaluate("clearTimeout(waiting); begin(); clearTimeout(waiting)")
+    lies = "document.querySelector('#moments').getBoundingClientRect().top"
+    before = game.evaluate(lies)
+    assert game.evaluate("while (!you.station.present) step(SLOW); you.t")
+    assert game.evaluate(lies) == before
+
+
 @pytest.mark.soak
 def test_a_slow_service_turns_a_face_sour_until_it_is_forgotten(game, file):
     reopen(game, file)
@@ -206,7 +216,6 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(game, file, width, dark):
     assert min(contrast(colour, card) for colour in colours) >= 3
 
 
-@pytest.mark.soak
 def test_the_page_opens_with_the_station(shared, page):
     """What is served first is the file, with a way to everything else."""
     shared.size(1280, 900)
