@@ -148,6 +148,23 @@ def test_the_scrubber_is_held_while_the_run_goes_on(tab, page):
 
 
 @pytest.mark.soak
+def test_a_pause_forgets_where_else_the_scrubber_was_to_go(tab, page):
+    """It is dragged to one place, then to another while the first is gone to; then the run is paused."""
+    last = 30_000_000  # so that going back takes a moment
+    tab.open(f"{page}?seed=1&at={last}")
+    wait_for(lambda: steps(tab) == last and button(tab) == "Run", f"step {last:,}")
+    drag = "e.value = {}; e.dispatchEvent(new Event('input')); e.dispatchEvent(new Event('change'));"
+    tab.evaluate(f"(e => {{ {drag.format(990)} {drag.format(500)} }})({find(SCRUB)})")
+    wait_for(lambda: button(tab) == "Pause", "it going back")
+    tab.click(".run")
+    wait_for(lambda: button(tab) == "Run" and " of " in scrubbed(tab)[1], "a pause")
+    stopped = steps(tab)
+    tab.evaluate("new Promise(done => setTimeout(done, 500))")
+    assert (steps(tab), button(tab)) == (stopped, "Run")
+    assert stopped > 10_000  # the second place is at 5,476
+
+
+@pytest.mark.soak
 def test_a_page_names_its_task(tab, page):
     tab.open(f"{page}?task=riverswim")
     assert tab.text("h1") == "everlearn: riverswim"
