@@ -159,6 +159,14 @@ def test_play_forty_steps_then_watch_the_race(game, file):
     assert game.text("#at").replace(",", "") == game.evaluate("document.querySelector('#moments button').dataset.t")
 
 
+def test_a_page_that_holds_the_station_hears_how_high_it_is(game, file):
+    holder = file.with_name("holder.html")
+    hear = "addEventListener('message', ({ data }) => { window.told = data.height; })"
+    holder.write_text(f'<script>{hear}</script><iframe src="{file.name}" width="600"></iframe>')
+    game.call("Page.navigate", url=holder.as_uri())
+    assert wait_for(lambda: game.evaluate("window.told"), "a height") > 1000
+
+
 def test_nothing_moves_below_the_game_when_the_first_customer_comes(game, file):
     """Whoever is about to click there meets what they see."""
     reopen(game, file)
@@ -206,6 +214,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(game, file, width, dark):
     game.evaluate("clearTimeout(waiting); advance(20000); draw(); moments()")
     assert violations(game) == []
     assert game.evaluate("document.documentElement.scrollWidth") == width
+    game.size(min(width, 338), SIZES[width], dark=dark)  # as on a phone, in a page of the documentation
     assert game.evaluate("(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll'))") == 0
     colours = game.evaluate(
         "['--practical', '--smooth', '--slow', '--you', '--edge'].map(name => { const e = document.createElement('i');"

@@ -279,6 +279,7 @@ addEventListener("keydown", (event) => {
   if (action !== undefined && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat) serve(action);
 });
 addEventListener("resize", () => data && draw());
+if (parent !== window) new ResizeObserver(() => parent.postMessage({ height: document.body.offsetHeight }, "*")).observe(document.body);
 data = JSON.parse(get("data").textContent);
 legend();
 begin();
