@@ -259,7 +259,7 @@ def test_a_run_survives_a_reload_and_can_be_brought_back_after_a_change(tab, pag
     tab.open(tab.evaluate("location.href"))
     wait_for(lambda: steps(tab) == reached, "the same step after a reload")
     assert tab.text("[data-part=score0]") == score
-    assert button(tab) == "Run"
+    wait_for(lambda: button(tab) == "Run", "a pause there")
     unfold(tab, "Change the task")
     choose(tab, "schedule", "fixed")
     wait_for(lambda: f"ended at step {reached:,}" in tab.text(".notice"), "a word about the run that ended")
