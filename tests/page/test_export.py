@@ -127,7 +127,7 @@ def test_play_forty_steps_then_watch_the_race(game, file):
         else:
             game.evaluate("step(SLOW)")
     assert game.evaluate("document.querySelectorAll('.guilty').length") == 1
-    assert "One long wait among the last 12 customers is enough." in game.evaluate("blame()")
+    assert "One long wait among the last 12 customers is enough to keep people away." in game.evaluate("blame()")
     left = game.evaluate("+blame().match(/when (\\d+) more/)[1]")
     future = "Object.assign(Object.create(Station.prototype), you.station, {clock: 0})"
     serve = "let n = 0; for (; s.longest > 1; n += 1) s.depart(); return n;"

@@ -65,6 +65,18 @@ def test_controls_chart_and_scene_are_in_view(tab, page, width, number):
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("width", SIZES)
+def test_the_controls_are_as_high_at_every_speed(tab, page, width):
+    tab.size(width, SIZES[width])
+    tab.open(f"{page}?seed=1")
+    heights = tab.evaluate(
+        "['1 step per second', '10 steps per second, then faster', 'about 150,000,000 steps per second'].map(text => {"
+        f"{find('[data-part=pace]')}.innerHTML = text; return {find('.controls')}.offsetHeight; }})"
+    )
+    assert len(set(heights)) == 1
+
+
+@pytest.mark.soak
 def test_a_timeline_goes_back_and_an_explanation_pauses(tab, page):
     tab.open(f"{page}?seed=1&speed=1000000&growing=no")
     tab.press(" ", " ")

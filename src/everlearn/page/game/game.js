@@ -96,7 +96,7 @@ const remaining = () => WINDOW + 1 - you.station.ages[0];
 /** Say why nobody comes, and for how long. */
 function blame() {
   const left = remaining();
-  return `One long wait among the last ${WINDOW} customers is enough. It is forgotten when ${left} more ${left > 1 ? "have" : "has"} been served.`;
+  return `One long wait among the last ${WINDOW} customers is enough to keep people away. It is forgotten when ${left} more ${left > 1 ? "have" : "has"} been served.`;
 }
 
 function step(action) {
