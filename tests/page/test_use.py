@@ -26,6 +26,7 @@ def run_to(tab: Tab, number: int) -> None:
     wait_for(lambda: steps(tab) > number, f"{number:,} steps")
     tab.press(" ", " ")
     wait_for(lambda: button(tab) == "Run", "a pause")
+    wait_for(lambda: f"at={steps(tab)}" in tab.evaluate("location.href"), "the last picture")  # later than the button
 
 
 def find(selector: str) -> str:
@@ -150,7 +151,7 @@ def test_the_scrubber_is_held_while_the_run_goes_on(tab, page):
     wait_for(lambda: button(tab) == "Run" and " of " in scrubbed(tab)[1], "an end of the move")
     assert 15 < steps(tab) < 100
     assert scrubbed(tab)[1].startswith(f"step {steps(tab)} of ")
-    tab.drag("[aria-label=Speed]", (0.5, 0.9))  # the other slider stays where it was let go too
+    tab.drag("[aria-label=Speed]", (0.5, 0.85))  # the other slider stays where it was let go too
     wait_for(lambda: "speed=1000000" in tab.evaluate("location.href"), "another speed")
     tab.click(".run")
     wait_for(lambda: steps(tab) > 10_000, "10,000 steps")
