@@ -65,6 +65,22 @@ REACHABLE = 0.5
 """A state counts as reachable at step t if the model knew a way to it after step t / 2."""
 
 
+class Settings(NamedTuple):
+    """The parameters of :func:`planner`; ``patience`` is the share of ``commitment`` of each pair."""
+
+    recency: float
+    fading: float
+    horizon_scale: float
+    horizon_power: float
+    spread: float
+    rarity: float
+    patience: float
+    persistence: float
+    longest: float
+    backups: int
+    successors: int
+
+
 class Planner(NamedTuple):
     """The model, the values, and how far the backups in turn have come."""
 
@@ -83,17 +99,7 @@ class Planner(NamedTuple):
     whose turn it is; ``gain``, by how much the recent model predicts better, and ``noise``, the variance of that;
     ``moved``, the greatest change of h by a backup of the last turn, and ``moved_ahead``, that of this one;
     ``follows``, 1 if the recent model is used."""
-    recency: float
-    fading: float
-    horizon_scale: float
-    horizon_power: float
-    spread: float
-    rarity: float
-    patience: float
-    persistence: float
-    longest: float
-    backups: int
-    successors: int
+    settings: Settings
 
 
 def act(knowledge: Planner, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -118,16 +124,16 @@ def study(knowledge: Planner, experience: Experience, t: float) -> float:
     following = experience.next_aleatoric_state
     meet(knowledge, s, t)
     meet(knowledge, following, t)
-    gamma = 1.0 - 1.0 / (knowledge.horizon_scale * math.pow(t, knowledge.horizon_power))
+    gamma = 1.0 - 1.0 / (knowledge.settings.horizon_scale * math.pow(t, knowledge.settings.horizon_power))
     link = link_of(knowledge, experience)
     error = compare(knowledge, experience, gamma, t)
-    if knowledge.fading > 0.0:
+    if knowledge.settings.fading > 0.0:
         count_recent(knowledge, experience, link)
     count(knowledge, experience, link)
     log = math.log(t + 1.0)
     back_up(knowledge, s, gamma, t, log)
     back_up(knowledge, following, gamma, t, log)
-    for _ in range(min(knowledge.backups, 1) if settled(knowledge.run) else knowledge.backups):
+    for _ in range(min(knowledge.settings.backups, 1) if settled(knowledge.run) else knowledge.settings.backups):
         back_up_in_turn(knowledge, gamma, t, log)
     return error
 
@@ -162,13 +168,13 @@ def compare(knowledge: Planner, experience: Experience, gamma: float, t: float) 
     chance = knowledge.links["chance"]
     best = cells["best"]
     first = cells["reward"][s, a]
-    begin = (s * cells["visits"].shape[1] + a) * knowledge.successors
+    begin = (s * cells["visits"].shape[1] + a) * knowledge.settings.successors
     end = begin
-    while end < begin + knowledge.successors and to[end, 0] >= 0.0:
+    while end < begin + knowledge.settings.successors and to[end, 0] >= 0.0:
         first += gamma * chance[end, 0] * best[int(to[end, 0]), 0]
         end += 1
     seen = experience.reward + gamma * best[experience.next_aleatoric_state, 0]
-    if knowledge.fading > 0.0 and cells["recent_visits"][s, a] >= 1.0:
+    if knowledge.settings.fading > 0.0 and cells["recent_visits"][s, a] >= 1.0:
         recent = cells["recent_reward"][s, a]
         for link in range(begin, end):
             recent += gamma * knowledge.links["recent"][link, 0] * best[int(to[link, 0]), 0]
@@ -202,9 +208,9 @@ def count_recent(knowledge: Planner, experience: Experience, link: int) -> None:
     cells = knowledge.cells
     visits = cells["recent_visits"]
     for other in range(visits.shape[1]):
-        visits[s, other] *= 1.0 - knowledge.fading
+        visits[s, other] *= 1.0 - knowledge.settings.fading
     visits[s, experience.action] += 1.0
-    alpha = min(1.0, (1.0 + knowledge.recency) / (visits[s, experience.action] + knowledge.recency))
+    alpha = min(1.0, (1.0 + knowledge.settings.recency) / (visits[s, experience.action] + knowledge.settings.recency))
     reward = cells["recent_reward"]
     move(knowledge, reward, cells["recent_variance"], knowledge.links["recent"], experience, link, alpha)
 
@@ -214,7 +220,7 @@ def count(knowledge: Planner, experience: Experience, link: int) -> None:
     cells = knowledge.cells
     visits = cells["visits"][experience.aleatoric_state, experience.action] + 1.0
     cells["visits"][experience.aleatoric_state, experience.action] = visits
-    alpha = (1.0 + knowledge.recency) / (visits + knowledge.recency)
+    alpha = (1.0 + knowledge.settings.recency) / (visits + knowledge.settings.recency)
     move(knowledge, cells["reward"], cells["variance"], knowledge.links["chance"], experience, link, alpha)
 
 
@@ -234,8 +240,8 @@ def move(
     reward[s, a] += alpha * error
     variance[s, a] = (1.0 - alpha) * (variance[s, a] + alpha * error * error)
     to = knowledge.links["to"]
-    begin = (s * reward.shape[1] + a) * knowledge.successors
-    for place in range(begin, begin + knowledge.successors):
+    begin = (s * reward.shape[1] + a) * knowledge.settings.successors
+    for place in range(begin, begin + knowledge.settings.successors):
         if to[place, 0] < 0.0:
             break
         chance[place, 0] *= 1.0 - alpha
@@ -247,8 +253,8 @@ def link_of(knowledge: Planner, experience: Experience) -> int:
     to = knowledge.links["to"]
     chance = knowledge.links["chance"]
     pair = experience.aleatoric_state * knowledge.cells["visits"].shape[1] + experience.action
-    rarest: int = pair * knowledge.successors
-    for link in range(rarest, rarest + knowledge.successors):
+    rarest: int = pair * knowledge.settings.successors
+    for link in range(rarest, rarest + knowledge.settings.successors):
         if to[link, 0] < 0.0:
             to[link, 0] = experience.next_aleatoric_state
         if to[link, 0] == experience.next_aleatoric_state:
@@ -316,7 +322,7 @@ def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, log: float) ->
     best = cells["best"]
     reached = cells["reached"]
     here = reached[s, 0]
-    successors = knowledge.successors
+    successors = knowledge.settings.successors
     link = (s * cells["visits"].shape[1] + a) * successors
     end = link + successors
     following = int(to[link, 0])
@@ -335,7 +341,7 @@ def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, log: float) ->
     variance += max(square - mean * mean, 0.0)
     each = log / visits
     scope = 1.0 + run["top"][0, 0] - run["low"][0, 0]
-    bonus = knowledge.spread * math.sqrt(variance * each) + knowledge.rarity * scope * each
+    bonus = knowledge.settings.spread * math.sqrt(variance * each) + knowledge.settings.rarity * scope * each
     return reward + gamma * (level + mean) + bonus  # type: ignore[no-any-return]
 
 
@@ -366,8 +372,8 @@ def hold(knowledge: Planner, s: int, a: int) -> None:
         left[s, 0] -= 1.0
     else:
         held[s, 0] = a
-        lasting = max(knowledge.patience, knowledge.persistence * knowledge.cells["visits"][s, a])
-        left[s, 0] = min(lasting, knowledge.longest)
+        lasting = max(knowledge.settings.patience, knowledge.settings.persistence * knowledge.cells["visits"][s, a])
+        left[s, 0] = min(lasting, knowledge.settings.longest)
 
 
 def policy(knowledge: Planner) -> Table:
@@ -474,7 +480,8 @@ def planner(
         states, actions = indexed.states, indexed.actions
         kept = max(1, min(states, successors, MOST_ENTRIES // (states * actions)))
         patience = commitment / (states * actions)
-        return Planner(*tables(states, actions, kept, fading > 0), *constants, patience, *held, backups, kept)
+        settings = Settings(*constants, patience, *held, backups, kept)
+        return Planner(*tables(states, actions, kept, fading > 0), settings)
 
     return Design(
         build,

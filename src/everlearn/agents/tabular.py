@@ -31,6 +31,17 @@ def flag(on: bool) -> Flag:
     return (0,) if on else ()
 
 
+Given: TypeAlias = tuple[float, ...]
+"""A number that may not be given, which compiled code knows: ``number[0]`` if ``len(number) > 0``.
+
+Pass it to a function that asks for its length, and code that reads a number that is not there is never compiled."""
+
+
+def given(number: float) -> Given:
+    """Return a number as given if it is not 0."""
+    return (float(number),) if number else ()
+
+
 def records(shape: int | tuple[int, ...], **fields: int) -> NDArray[Any]:
     """Return a table of zeros whose fields have the given numbers of entries per record."""
     return np.zeros(shape, dtype=[(name, np.float64, (size,)) for name, size in fields.items()])
