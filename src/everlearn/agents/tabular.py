@@ -74,6 +74,17 @@ def latest_rows(entered: Table, states: int) -> NDArray[np.intp]:
     return np.asarray(runs.argmax(axis=1) + states * np.arange(len(runs)))
 
 
+def carry_fields(*fields: str) -> Callable[[Any, int, int], None]:
+    """Return a ``carry`` function that copies fields of ``cells`` from the row of a state to that of another."""
+
+    def carry(knowledge: Any, aleatoric_state: int, next_aleatoric_state: int) -> None:
+        for field in fields:
+            numbers = knowledge.cells[field]
+            numbers[next_aleatoric_state] = numbers[aleatoric_state]
+
+    return carry
+
+
 def greedy_action(values: Table, aleatoric_state: int, stream: Any) -> int:
     """Sample uniformly from the maximisers of a row (Line 8 of Algorithm 2); draw only if there are several."""
     best = values[aleatoric_state, 0]
