@@ -37,8 +37,8 @@ from everlearn.agents import growing_horizon, planner
 from everlearn.agents.checks import check_at_least, check_fraction
 from everlearn.agents.design import Design
 from everlearn.agents.growing_horizon import OffsetValues, ScheduleConstants
-from everlearn.agents.planner import Planner, Settings
 from everlearn.agents.schedule import Schedule
+from everlearn.agents.sparse_model import Planner, Settings
 from everlearn.agents.tabular import records, value_table
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
@@ -63,7 +63,7 @@ class Versatile(NamedTuple):
     """What the planner knows, what the values know, and the choice between the two."""
 
     links: NDArray[Any]
-    """The fields up to ``settings`` are those of :class:`everlearn.agents.planner.Planner`."""
+    """The fields up to ``settings`` are those of :class:`everlearn.agents.sparse_model.Planner`."""
     cells: NDArray[Any]
     run: NDArray[Any]
     settings: Settings
