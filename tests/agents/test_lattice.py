@@ -30,7 +30,7 @@ def informed(task: el.Task, design: el.Design) -> Lattice:
                 cell, weight = knowledge.grid.kinds[s], LARGE * probability
                 assert label == task.states[s]
                 knowledge.counts[cell, a, move_between(knowledge, s, following)] += weight
-                sums, place = knowledge.sums[cell], knowledge.grid.places[following]
+                sums, place = knowledge.totals[cell], knowledge.grid.places[following]
                 sums["visits"][a] += weight
                 sums["reward"][a] += weight * (reward - low) / scope
                 sums["place"].reshape(-1, len(place))[a] += weight * place
@@ -42,7 +42,7 @@ def test_planning_finds_the_optimum(near):
     # With near=1, all lengths between the ends share their moves, and the optimum is the same.
     task = queueing_network(queues=1, capacity=5, window=0, fast_cost=2.0)
     knowledge = informed(task, lattice(near=near))
-    assert len(knowledge.sums) == (3 if near == 1 else 6)
+    assert len(knowledge.totals) == (3 if near == 1 else 6)
     for _ in range(1500):
         for s in range(6):
             back_up(knowledge, s, 0.3)
@@ -82,7 +82,7 @@ def test_seldom_taken_actions_are_taken():
     environment = agent.task.start(environment_stream(1))
     for _ in range(400):
         agent.observe(environment.step(agent.act()))
-    visits = agent.knowledge.sums["trials"]
+    visits = agent.knowledge.totals["trials"]
     met = visits.sum(axis=1) > 100
     assert met.any()
     assert visits[met].min() >= 3 * math.log(301)
@@ -102,7 +102,7 @@ def test_every_action_is_tried_where_nothing_can_be_learned():
     environment = agent.task.start(environment_stream(1))
     for _ in range(400):
         agent.observe(environment.step(agent.act()))
-    sums = agent.knowledge.sums
+    sums = agent.knowledge.totals
     assert sums["visits"].sum() == 0
     assert sums["trials"].min() >= 2 * math.log(151)
 

@@ -69,7 +69,7 @@ class Lattice(NamedTuple):
     """The number of moves that were seen in each kind of place."""
     counts: Table
     """How often each move was seen, by kind and action."""
-    sums: NDArray[Any]
+    totals: NDArray[Any]
     """One record per kind.  For each action it has ``trials``, the number of steps, and ``visits``, the number of those
     that were learned from; of these it has the sums of rewards, ``reward``, and of next places, ``place``, where the
     coordinates for the first action come first."""
@@ -100,7 +100,7 @@ def act(knowledge: Lattice, aleatoric_state: int, now: ScheduleValues, stream: A
 def rarest(knowledge: Lattice, s: int, kind: int) -> int:
     """Return the action that was taken least in a kind of place; -1 if that is often enough."""
     value = knowledge.cells["value"]
-    trials = knowledge.sums["trials"]
+    trials = knowledge.totals["trials"]
     fewest = knowledge.run["least"][0, 0]
     action = -1
     for a in range(value.shape[1]):
@@ -116,7 +116,7 @@ def learn(knowledge: Lattice, experience: Experience, now: ScheduleValues, strea
     following = experience.next_aleatoric_state
     kind = knowledge.grid.kinds[s]
     if kind >= 0:
-        knowledge.sums["trials"][kind, experience.action] += 1.0
+        knowledge.totals["trials"][kind, experience.action] += 1.0
         move = move_between(knowledge, s, following)
         if move >= 0:
             count(knowledge, experience, move)
@@ -170,12 +170,12 @@ def count(knowledge: Lattice, experience: Experience, move: int) -> None:
     kind = knowledge.grid.kinds[experience.aleatoric_state]
     a = experience.action
     knowledge.counts[kind, a, move] += 1.0
-    knowledge.sums["visits"][kind, a] += 1.0
-    knowledge.sums["reward"][kind, a] += experience.reward
+    knowledge.totals["visits"][kind, a] += 1.0
+    knowledge.totals["reward"][kind, a] += experience.reward
     places = knowledge.grid.places
     dimensions = places.shape[1]
     for c in range(dimensions):
-        knowledge.sums["place"][kind, a * dimensions + c] += places[experience.next_aleatoric_state, c]
+        knowledge.totals["place"][kind, a * dimensions + c] += places[experience.next_aleatoric_state, c]
 
 
 def fit(knowledge: Lattice, following: int, reward: float) -> None:
@@ -215,7 +215,7 @@ def back_up(knowledge: Lattice, s: int, share: float) -> None:
     most = -math.inf
     pace = 1.0
     for a in range(value.shape[1]):
-        visits = knowledge.sums["visits"][kind, a]
+        visits = knowledge.totals["visits"][kind, a]
         if visits > 0.0 and value[s, a] > -math.inf:
             gained = value[s, a] / visits - run["gain"][0, 0]
             value[s, a] = best[s, 0] + gained
@@ -242,9 +242,9 @@ def add_up(knowledge: Lattice, s: int, kind: int) -> None:
     strides = knowledge.grid.strides
     moves = knowledge.moves
     counts = knowledge.counts
-    visits = knowledge.sums["visits"]
-    reward = knowledge.sums["reward"]
-    place = knowledge.sums["place"]
+    visits = knowledge.totals["visits"]
+    reward = knowledge.totals["reward"]
+    place = knowledge.totals["place"]
     weights = knowledge.weights
     best = knowledge.cells["best"]
     value = knowledge.cells["value"]
@@ -289,7 +289,7 @@ def policy(knowledge: Lattice) -> Table:
     """Return the greedy policy; where an action was taken too seldom, that action."""
     values, kinds = knowledge.cells["value"], knowledge.grid.kinds
     probabilities = greedy_policy(values)
-    trials = np.where(values > -math.inf, knowledge.sums["trials"][kinds], math.inf)
+    trials = np.where(values > -math.inf, knowledge.totals["trials"][kinds], math.inf)
     forced = (kinds >= 0) & (trials.min(axis=1) < knowledge.run["least"][0, 0])
     probabilities[forced] = np.eye(values.shape[1])[trials[forced].argmin(axis=1)]
     return probabilities
