@@ -353,14 +353,4 @@ def lattice(*, near: int = 2, trials: float = 8.0, backups: int = 10) -> Design:
             backups,
         )
 
-    return Design(
-        build,
-        act,
-        learn,
-        policy,
-        inspect=inspect,
-        unit=True,
-        values=value_table,
-        masks=True,
-        name="lattice",
-    )
+    return Design(build, act, learn, policy, inspect=inspect, unit=True, values=value_table, masks=True, name="lattice")
