@@ -9,10 +9,13 @@ import pytest
 from scipy.optimize import linprog
 
 import everlearn as el
-from everlearn.agents.counts import REWARD, VISITS
-from everlearn.agents.episodes import CHANGE, VALUE, first_values
-from everlearn.agents.planning import arrange, middle, relative_value_iteration
-from everlearn.agents.ucrl2 import NUMBERS, RADIUS, Plausible, plan_episode, sweep_distances
+from everlearn.agents.planning import (
+    arrange,
+    extended_value_iteration,
+    middle,
+    optimistic_sweep,
+    relative_value_iteration,
+)
 from tests.few import few
 
 PRECISION = 1e-8
@@ -25,19 +28,13 @@ def planned(P, R, precision=PRECISION, sweeps=100_000):
     return middle(change), chosen, v
 
 
-def plausible(counts, rewards, radius, precision=PRECISION, sweeps=100_000):
-    """What UCRL2 knows when it begins to plan."""
-    states = len(counts)
-    pairs = np.concatenate([counts, np.zeros((*rewards.shape, NUMBERS))], axis=2)
-    pairs[..., VISITS], pairs[..., REWARD], pairs[..., RADIUS] = counts.sum(axis=2), rewards, radius
-    return Plausible(pairs, first_values(states), np.array([0] * (2 * states) + [1]), 0.05, 1.0, precision, sweeps)
-
-
-def hoped(*bounds, **settings):
+def hoped(counts, rewards, radius, precision=PRECISION, sweeps=100_000):
     """Gain and policy of the best model within bounds."""
-    knowledge = plausible(*bounds, **settings)
-    plan_episode(knowledge, 1.0)
-    return middle(knowledge.values[CHANGE]), knowledge.plan[: len(knowledge.pairs)]
+    states = len(counts)
+    v, change = np.zeros((2, states))
+    order, chosen = np.zeros((2, states), dtype=np.int64)
+    extended_value_iteration(counts, counts.sum(axis=2), rewards, radius, v, change, order, chosen, precision, sweeps)
+    return middle(change), chosen
 
 
 def random_model(seed, states, actions, sparse=False):
@@ -110,14 +107,13 @@ def test_the_most_favourable_row_is_that_of_a_linear_program(seed):
     counts = random.integers(0, 6, size=(4, 2, 4)).astype(float)
     counts[..., 0] += 1
     rewards, radius, v = random.random((4, 2)), 2.5 * random.random((4, 2)), 3 * random.random(4)
-    knowledge, order = plausible(counts, rewards, radius), np.arange(4)
-    knowledge.values[VALUE] = v
+    change, order, chosen = np.zeros(4), np.arange(4), np.zeros(4, dtype=np.int64)
     arrange(order, v)
-    sweep_distances(knowledge, order)
+    optimistic_sweep(counts, counts.sum(axis=2), rewards, radius, v, change, order, chosen)
     frequencies = counts / counts.sum(axis=2, keepdims=True)
     q = [[rewards[s, a] + best_row(frequencies[s, a], radius[s, a], v) for a in range(2)] for s in range(4)]
-    assert knowledge.values[CHANGE] + v == pytest.approx(np.max(q, axis=1), abs=1e-9)
-    assert knowledge.plan[:4].tolist() == np.argmax(q, axis=1).tolist()
+    assert change + v == pytest.approx(np.max(q, axis=1), abs=1e-9)
+    assert chosen.tolist() == np.argmax(q, axis=1).tolist()
 
 
 def vertices(p, radius):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.counts import BEFORE, VISITS, planned_policy, show_plan
-from everlearn.agents.planning import extremes, settle
+from everlearn.agents.planning import TIE, extremes, settle
 from everlearn.protocol import ScheduleValues, Table
 
 VALUE, CHANGE = 0, 1
@@ -21,9 +21,6 @@ VALUE, CHANGE = 0, 1
 
 EPISODE = -1
 """The place in ``plan`` of the number of the episode; the first places have the action of each aleatoric state."""
-
-TIE = 1e-10
-"""Optimistic values that are equal on paper differ by rounding; values closer than this count as equal."""
 
 
 def first_values(states: int) -> Table:

@@ -28,19 +28,8 @@ from numpy.typing import NDArray
 from everlearn.agents.checks import check_confidence, check_model_size, check_positive, check_sweeps
 from everlearn.agents.counts import BEFORE, EARNED, REWARD, VISITS, count_step
 from everlearn.agents.design import Design
-from everlearn.agents.episodes import (
-    CHANGE,
-    EPISODE,
-    VALUE,
-    act,
-    choose,
-    first_values,
-    has_settled,
-    inspect,
-    is_over,
-    policy,
-)
-from everlearn.agents.planning import arrange
+from everlearn.agents.episodes import CHANGE, EPISODE, VALUE, act, first_values, inspect, is_over, policy
+from everlearn.agents.planning import extended_value_iteration
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
@@ -68,55 +57,26 @@ def learn(knowledge: Plausible, experience: Experience, now: ScheduleValues, str
     """Count the step, and begin an episode if the next pair of the policy was visited often enough in this one."""
     count_step(knowledge.pairs, experience)
     if is_over(knowledge, experience.next_aleatoric_state):
-        knowledge.plan[EPISODE] += 1
-        update_bounds(knowledge.pairs, float(now.t + 1), knowledge.confidence, knowledge.scale)
-        plan_episode(knowledge, float(now.t + 1))
+        begin_episode(knowledge, float(now.t + 1))
 
 
-def plan_episode(knowledge: Plausible, t: float) -> None:
-    """Find a policy for the best plausible model, from values of 0 on (Section 3.1 of the source)."""
+def begin_episode(knowledge: Plausible, t: float) -> None:
+    """Steps 1 to 5 of Figure 1."""
     states = knowledge.pairs.shape[0]
-    v = knowledge.values[VALUE]
-    order = knowledge.plan[states : 2 * states]
-    for s in range(states):
-        v[s] = 0.0
-        order[s] = s
-    for _ in range(knowledge.sweeps):
-        arrange(order, v)
-        sweep_distances(knowledge, order)
-        if has_settled(knowledge.values, knowledge.precision / math.sqrt(t)):
-            break
-
-
-def sweep_distances(knowledge: Plausible, order: NDArray[np.int64]) -> None:
-    """Do a sweep of value iteration with the most favourable row of each pair."""
-    pairs = knowledge.pairs
-    v = knowledge.values[VALUE]
-    for s in range(len(v)):
-        best = -math.inf
-        for a in range(pairs.shape[1]):
-            best = choose(pairs, knowledge.plan, s, a, hoped_value(pairs, s, a, order, v), best)
-        knowledge.values[CHANGE, s] = best - v[s]
-
-
-def hoped_value(pairs: Table, s: int, a: int, order: NDArray[np.int64], v: Table) -> float:
-    """Return the greatest plausible reward of a pair, plus the mean of v under its most favourable row (Figure 2).
-
-    That row moves half the radius to the best state, and takes it from the worst states.  The code distributes what is
-    left from the second best state on; if nothing is left, rounding cannot make two such rows differ.
-    """
-    n = pairs[s, a, VISITS]
-    each = 1.0 / max(1.0, n)
-    p = min(1.0, pairs[s, a, order[0]] * each + 0.5 * pairs[s, a, RADIUS]) if n > 0.0 else 1.0
-    left = 1.0 - p
-    q = pairs[s, a, REWARD] + p * v[order[0]]
-    place = 1
-    while left > 0.0 and place < len(v):
-        p = min(left, pairs[s, a, order[place]] * each)
-        left -= p
-        q += p * v[order[place]]
-        place += 1
-    return q  # type: ignore[no-any-return]
+    knowledge.plan[EPISODE] += 1
+    update_bounds(knowledge.pairs, t, knowledge.confidence, knowledge.scale)
+    extended_value_iteration(
+        knowledge.pairs,
+        knowledge.pairs[:, :, VISITS],
+        knowledge.pairs[:, :, REWARD],
+        knowledge.pairs[:, :, RADIUS],
+        knowledge.values[VALUE],
+        knowledge.values[CHANGE],
+        knowledge.plan[states : 2 * states],
+        knowledge.plan[:states],
+        knowledge.precision / math.sqrt(t),
+        knowledge.sweeps,
+    )
 
 
 def update_bounds(pairs: Table, t: float, confidence: float, scale: float) -> None:
