@@ -344,7 +344,7 @@ def test_names_are_plain(service, name):
 @pytest.mark.parametrize(
     ("setup", "message"),
     [
-        ({"task": "os:system"}, "task: 'os:system'; known: "),
+        ({"task": "os:system"}, "task: 'os:system'; a service takes registered names only"),
         ({"task": "gymnasium:CliffWalking-v1"}, "task: 'gymnasium:CliffWalking-v1'; known: "),
         ({**STATION, "agent": "subprocess:run"}, "agent: 'subprocess:run'; known: "),
         ({**STATION, "schedule": "subprocess:run"}, "schedule: 'subprocess:run'; known: "),

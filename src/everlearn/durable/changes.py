@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from everlearn.agents.design import UNNAMED
 from everlearn.agents.schedule import LATER
-from everlearn.durable.declaration import is_missing
+from everlearn.durable.declaration import OBJECT, is_missing
 from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
 from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup
 from everlearn.errors import Changed, require
@@ -47,10 +47,10 @@ def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
     document = json.loads(stored)
     named = {key: value for key, value in given.items() if value is not None}
     for key, value in document.items():
-        remedy = "was given as a function or an object; give it again"
+        remedy = "give it again"
         if key in ("task", "agent", "schedule"):
             remedy += ", or a name from the start, as in 'module:attribute'"
-        require(not is_missing(value) or key in named, key, None, remedy)
+        require(not is_missing(value) or key in named, key, OBJECT, remedy)
     has_task = document["task"] is not None or "task" in named
     dropped = {key for key, value in document.items() if is_missing(value) or (has_task and KEYS[key].of_task)}
     kept = {key: value for key, value in document.items() if key not in dropped}

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from everlearn.agents.agent import whole
+from everlearn.calls import explained
 from everlearn.durable import audit, control, views
 from everlearn.durable.choice import labels_of, mask_of
 from everlearn.durable.core import Core
@@ -36,6 +37,7 @@ NAME = "agent"
 """The name of the one agent in such a directory."""
 
 
+@explained("el.live(directory, task, agent=...)")
 def live(
     directory: str | os.PathLike[str],
     task: object = None,
