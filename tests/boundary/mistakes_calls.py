@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.boundary.mistake import Mistake
-from tests.boundary.mistakes_agents import COMPLETE, row
-from tests.boundary.mistakes_live import declared
+from tests.boundary.mistakes_agents import COMPLETE, PARTS, row
+from tests.boundary.mistakes_live import AGENT, STEP_OWN, declared
 
 SIZE = "give a whole number n of at least 1, to draw from 0 to n - 1"
 WANTED = "give a design, as in el.Design(build, act, learn), or a function without required arguments that returns one"
@@ -138,4 +138,108 @@ CHOICES = [
     ),
 ]
 
-MISTAKES = [*CALLS, *DESIGNS, *CHOICES]
+CATCHES = """\
+def act(k, s, now, stream):
+    try:
+        return int(k.q[s, 1] > k.q[s, 0])
+    except IndexError:
+        return 0
+"""
+
+FUNCTIONS = [
+    row(
+        "act is a partial with a list",
+        "act is a partial, which could hold hidden state; give a plain function, and store its data in what build "
+        "returns",
+        agent="""\
+import functools
+
+
+def first(k, s, now, stream, names):
+    return 0
+
+
+agent = el.Design(build, functools.partial(first, names=[1]), learn)
+""",
+    ),
+    row(
+        "act is an object whose type begins with a vowel",
+        "act is an Either, which could hold hidden state; give a plain function, and store its data in what build "
+        "returns",
+        agent="""\
+class Either:
+    def __call__(self, k, s, now, stream):
+        return 0
+
+
+agent = el.Design(build, Either(), learn)
+""",
+    ),
+    row(
+        "act iterates over a set",
+        "act depends on the order of a set (mine.py, line 18); it differs from process to process; use indices, and "
+        "iterate over a range or a tuple",
+        act="""\
+def act(k, s, now, stream):
+    for name in {"left", "right"}:
+        return len(name) % 2
+    return 0
+""",
+    ),
+    row(
+        "an overflow",
+        "learn left infinity in q[0, 0] at step 1; keep to finite numbers, or declare Design(..., infinite=True)",
+        learn="def learn(k, e, now, stream):\n    k.q[0, 0] = 1e200\n    k.q[0, 0] *= k.q[0, 0]\n",
+    ),
+    Mistake(
+        "agents",
+        "an agent that a large module does not have",
+        {"mine.py": COMPLETE + "".join(f"v{number} = {number}\n" for number in range(100))},
+        "everlearn run riverswim --agent mine:agnet --steps 10",
+        "agent: 'mine:agnet'; known: agent, learn, act, Known, build, ... (did you mean agent?); these are in mine",
+        shown="",
+    ),
+    Mistake(
+        "agents",
+        "act catches one kind of exception",
+        {"mine.py": COMPLETE.replace(PARTS["act"], CATCHES)},
+        "everlearn run riverswim --agent mine:agent --steps 100 --engine compiled",
+        "the agent 'mine:agent' cannot be compiled: Cannot compile an 'except' of one kind of exception; write 'except "
+        """Exception', or check before (File "mine.py", line 20)""",
+        shown=CATCHES,
+    ),
+]
+
+LOGS = [
+    declared(
+        "a log with an action that does not exist",
+        "open('log.csv', 'w').write('observation,action,reward\\nbusy,buy,1\\n')\nagent.observe('busy', reward=1)\n"
+        "agent.warm_start('log.csv')",
+        "row 1 of the log, action: 'buy'; known: wait, sell",
+    ),
+    declared(
+        "a log with a row that is too short",
+        "open('log.csv', 'w').write('observation,action,reward\\nbusy,sell\\n')\nagent.observe('busy', reward=1)\n"
+        "agent.warm_start('log.csv')",
+        "row 1 of the log: 'busy,sell'; has 2 columns, and the header 3",
+    ),
+    Mistake(
+        "live",
+        "a changed design that cannot learn from the journal",
+        {
+            "own.py": AGENT,
+            "edited.py": AGENT.replace("return 0", "return 1 // aleatoric_state"),
+            "first.py": f"{STEP_OWN}agent.act()\nagent.observe(1)\nagent.close()\n",
+            "mine.py": "import everlearn as el\nfrom edited import mine\n\n"
+            "el.live('agent', 'riverswim', agent=mine, accept_changes=True)\n",
+        },
+        "python mine.py",
+        "agent: the source of act of the agent, or of something that it uses, changed; the journal cannot be replayed "
+        "with it: agent 'mine': act raised ZeroDivisionError at step 1: integer division or modulo by zero (edited.py, "
+        "line 13); nothing was changed",
+        before=("python first.py",),
+        shown="mine.py",
+    ),
+]
+
+MISTAKES = [*CALLS, *DESIGNS, *CHOICES, *FUNCTIONS, *LOGS]

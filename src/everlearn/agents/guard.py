@@ -6,6 +6,7 @@ comes from outside this package.  Nothing that it does may crash the process or 
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import sys
@@ -32,6 +33,7 @@ from everlearn.purity import (
     HASHED,
     INPUT,
     MUTABLE,
+    ORDER,
     RANDOM,
     UNSAFE,
     WRITTEN,
@@ -91,6 +93,9 @@ DRAW = "draw with el.uniform(stream) or el.choose(stream, n)"
 
 NUMBER = "give a whole number n of at least 1, to draw from 0 to n - 1"
 
+UNSOUND = {"divide": "raise", "invalid": "raise", "over": "ignore"}
+"""What NumPy does at an error.  An overflow gives infinity, which is reported with its place after the step."""
+
 
 def check_design(design: Design) -> None:
     """Raise if a function of the user's own design cannot be called, or depends on more than its arguments."""
@@ -105,11 +110,7 @@ def check_design(design: Design) -> None:
         function = getattr(design, name)
         if function is None:
             continue
-        for impurity in impurities(function):
-            raise AgentError(design.name, f"{name} {_describe(impurity)}")
-        if not isinstance(function, types.FunctionType):
-            problem = f"{name} is {kind_of(function)}, which could hold hidden state"
-            raise AgentError(design.name, f"{problem}; give a plain function, and store its data in what build returns")
+        _check_plain(design, name, function)
     for name, kinds in FORBIDDEN.items():
         for impurity in impurities(getattr(design, name), kinds) if getattr(design, name) is not None else ():
             remedy = INITIAL if (name, impurity.kind) == ("build", RANDOM) else None
@@ -117,6 +118,15 @@ def check_design(design: Design) -> None:
     _check_order(design)
     _check_reads(design, "act", design.act)
     _check_reads(design, "learn", design.learn)
+
+
+def _check_plain(design: Design, name: str, function: Any) -> None:
+    """Raise unless a function is a plain one that depends on its arguments alone."""
+    for impurity in () if isinstance(function, functools.partial) else impurities(function):
+        raise AgentError(design.name, f"{name} {_describe(impurity)}")
+    if not isinstance(function, types.FunctionType):
+        problem = f"{name} is {kind_of(function)}, which could hold hidden state"
+        raise AgentError(design.name, f"{problem}; give a plain function, and store its data in what build returns")
 
 
 def _check_order(design: Design) -> None:
@@ -151,7 +161,7 @@ def _check_signature(design: Design, name: str, function: Any, arguments: tuple[
 
 
 def _describe(impurity: Impurity, remedy: str | None = None) -> str:
-    otherwise = "calls" if callable(impurity.value) else "uses"
+    otherwise = "depends on" if impurity.name == ORDER else "calls" if callable(impurity.value) else "uses"
     verb = {MUTABLE: "reads", WRITTEN: "assigns to", COMPILED: "uses"}.get(impurity.kind, otherwise)
     what = f", {kind_of(impurity.value)}" if impurity.kind == MUTABLE else ""
     what += ", which Numba compiled without checks" if impurity.kind == COMPILED else ""
@@ -173,7 +183,7 @@ class Guard:
     def __init__(self, design: Design, indexed: IndexedTask, run: int = 0) -> None:
         self.design, self.indexed, self.run = design, indexed, run
         self.name = design.name
-        self._errors = {"all": "ignore"} if design.infinite else {"divide": "raise", "invalid": "raise"}
+        self._errors = {"all": "ignore"} if design.infinite else dict(UNSOUND)
 
     def build(self) -> Knowledge:
         """Return the initial knowledge, with arrays that are not shared."""

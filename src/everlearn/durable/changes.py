@@ -14,6 +14,7 @@ from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
 from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup
 from everlearn.errors import Changed, require
 from everlearn.labels import as_label
+from everlearn.registry import settings_text
 
 TOLERANCE = 1e-9
 """Numbers are the same if they differ by no more than this relative error, since processors differ in the last bits.
@@ -219,7 +220,12 @@ def _compare_agent(before: Any, after: Any, _present: Fingerprint) -> Iterator[C
     if own != still or (not own and before["name"] not in (UNNAMED, after["name"])):
         yield Change(f"the agent {_was(before['name'], after['name'])}", final=True)
         return
-    yield from _compare_parameters("agent", before["parameters"], after["parameters"])
+    if own and bool(before["parameters"]) != bool(after["parameters"]):
+        function = f"a function with parameters ({settings_text(before['parameters'] or after['parameters'])})"
+        was, now = (function, "a design") if before["parameters"] else ("a design", function)
+        yield Change(f"the agent was given as {was} and is now given as {now}; give it as before", learning=True)
+    else:
+        yield from _compare_parameters("agent", before["parameters"], after["parameters"])
     if own:
         for name in sorted({*before["functions"], *after["functions"]}):
             if before["functions"].get(name) != after["functions"].get(name):

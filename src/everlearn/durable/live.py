@@ -482,7 +482,10 @@ class Live:
             return views.policy_table(self.core)
 
     def inspect(self) -> dict[str, Any]:
-        """Return a JSON document: step, mode, aleatoric state, pending action, action values, counts, averages."""
+        """Return a JSON document: step, mode, aleatoric state, pending action, action values, counts, averages.
+
+        ``arrays`` contains the arrays that ``inspect`` of your own design returns, by name, as lists.
+        """
         with self._turn:
             return views.inspect(self.core)
 

@@ -29,7 +29,7 @@ def _choose(stream: Any, number: Any) -> int:
     """Draw below a number that is checked, as :class:`everlearn.agents.guard.Draws` does in the reference engine."""
     if number < 1 or number != int(number):
         raise ValueError("choose takes a whole number of at least 1")
-    return choose(stream, number)
+    return int(uniform(stream) * number)
 
 
 _CHECKED: dict[Any, Any] = {stream_of: _stream_of, choose: _choose}
