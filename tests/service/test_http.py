@@ -42,6 +42,12 @@ def test_create_is_acknowledged_again_and_refused_with_another_setup(service):
     assert [service.call("POST", "/v1/agents", asked).status for _ in range(2)] == [201, 200]
     reply = service.call("POST", "/v1/agents", {"name": "twice", "setup": {**STATION, "seed": 2}})
     assert (reply.status, reply.json["error"]) == (409, "taken")
+    assert "with another setup: seed is " in reply.json["message"]
+
+
+def test_an_unknown_path_says_where_the_paths_are(service):
+    reply = service.call("POST", "/v1/agents/north/observ", {})
+    assert (reply.status, reply.json["message"]) == (404, "there is no such path; GET /openapi.json lists all paths")
 
 
 def test_list_has_every_agent(service, agent):
