@@ -66,7 +66,7 @@ CALLS = [
         "mine.agent",
     ),
     call(
-        "a schedule for an agent that takes none",
+        "a schedule for a function that takes none",
         'el.run("riverswim", lambda: mine.agent, schedule="smooth")',
         "schedule: 'smooth'; the agent '<lambda>' takes no schedule; leave it out",
         "schedules",
@@ -234,9 +234,8 @@ LOGS = [
             "el.live('agent', 'riverswim', agent=mine, accept_changes=True)\n",
         },
         "python mine.py",
-        "agent: the source of act of the agent, or of something that it uses, changed; the journal cannot be replayed "
-        "with it: agent 'mine': act raised ZeroDivisionError at step 1: integer division or modulo by zero (edited.py, "
-        "line 13); nothing was changed",
+        "agent: not accepted, since the journal cannot be replayed with the change: agent 'mine': act raised "
+        "ZeroDivisionError at step 1: integer division or modulo by zero (edited.py, line 13)",
         before=("python first.py",),
         shown="mine.py",
     ),

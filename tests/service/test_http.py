@@ -351,9 +351,9 @@ def test_names_are_plain(service, name):
     ("setup", "message"),
     [
         ({"task": "os:system"}, "task: 'os:system'; a service takes registered names only"),
-        ({"task": "gymnasium:CliffWalking-v1"}, "task: 'gymnasium:CliffWalking-v1'; known: "),
-        ({**STATION, "agent": "subprocess:run"}, "agent: 'subprocess:run'; known: "),
-        ({**STATION, "schedule": "subprocess:run"}, "schedule: 'subprocess:run'; known: "),
+        ({"task": "gymnasium:CliffWalking-v1"}, "task: 'gymnasium:CliffWalking-v1'; a service takes"),
+        ({**STATION, "agent": "subprocess:run"}, "agent: 'subprocess:run'; a service takes"),
+        ({**STATION, "schedule": "subprocess:run"}, "schedule: 'subprocess:run'; a service takes"),
         ({**STATION, "parameters": {"task.aleatoric": "os:getcwd"}}, "task.aleatoric: 'os:getcwd'; give window:K"),
         ({**STATION, "parameters": {"task.aleatoric": "memory"}}, "task.aleatoric: 'memory'; give window:K"),
         ({"task": "garnet", "parameters": {"task.states": 1e6}}, "task.states: 1000000.0; numbers up to 10,000 are"),

@@ -170,8 +170,8 @@ class Store(Reader):
             since = None if exact else self.recovered(former, record, exact).step
             past, core = self.replayed(former, record, exact), Core(setup, record.number)
         except (AgentError, UserCodeError) as error:
-            what = f"the journal cannot be replayed with it: {error}; nothing was changed"
-            raise Changed(str(self.directory), words, what) from error
+            what = f"{self.directory}: not accepted, since the journal cannot be replayed with the change: {error}"
+            raise UserCodeError(what, getattr(error, "frames", "")) from (error.__cause__ or error)
         try:
             core.restore(past.snapshot(), exact=False)
         except SnapshotError as error:
