@@ -95,8 +95,8 @@ def seven() -> int:
         (
             lambda: make_design(5),
             InputError,
-            "agent: 5; is neither a design nor a function that makes one; give a design, as in el.Design(build, act, learn), "
-            "or a function without required arguments that returns one",
+            "agent: 5; is neither a design nor a function that makes one; give a design, as in el.Design(build, act, "
+            "learn), or a function without required arguments that returns one",
         ),
         (
             lambda: make_design("always", schedule="smooth"),

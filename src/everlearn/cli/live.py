@@ -12,7 +12,6 @@ from everlearn.cli.options import AsJson, documents, integer, json_option
 from everlearn.cli.output import Cell, print_json, print_table, say
 from everlearn.errors import LiveError, require
 from everlearn.files import expanded
-from everlearn.labels import counted
 
 if TYPE_CHECKING:
     from everlearn.durable.checking import Report
@@ -136,6 +135,8 @@ def _print_repaired(repaired: dict[str, Any]) -> None:
 
 
 def _print_agents(agents: list[dict[str, Any]]) -> None:
+    from everlearn.labels import counted
+
     for agent in agents:
         size = f"step {agent['step']:,}, {counted(agent['rows'], 'row')}, {counted(agent['snapshots'], 'snapshot')}"
         if agent.get("verdict") == "damaged":
