@@ -33,6 +33,8 @@ CAUSES = {
 }
 """By the name of the task; the page says what the words mean and which of the causes were measured."""
 
+UNKNOWN = Cause("not known", "the rival")
+
 
 def losses(board: Board) -> Grid:
     """Return a row for each task on which a rival is shown to be better: the best of these rivals, and the cause."""
@@ -50,7 +52,7 @@ def _row(board: Board, ours: str, task: str, duels: list[Duel]) -> list[str]:
     best = min(duels, key=lambda duel: duel.difference)
     lost = {(row.agent, row.time): share(row.relative_regret) for row in board.rows if row.task == task}
     end = min(max(time for agent, time in lost if agent == name) for name in (ours, best.rival))
-    cause = CAUSES[board.lineup.kinds[task]]
+    cause = CAUSES.get(board.lineup.kinds[task], UNKNOWN)
     return [
         marked(board, task),
         best.rival,
