@@ -1,9 +1,10 @@
 """Write an experiment into the documentation: ``python -m docs.board DIR...``.
 
 The tables of a board (``everlearn leaderboard --afresh --out DIR``) go between two comments in ``leaderboard.md``, the
-figure to ``images/leaderboard.png``, and the results, with the speeds that are measured now, into the package.  If the
-board was interrupted, what is finished is written; its agents may be in several directories.  Shipped results of the
-same size that are not there, of agents and tasks that are on the board with the same parameters, are kept.  The tables
+figure to ``images/leaderboard.png``, the table of where our agent loses into ``practical.md``, and the results, with
+the speeds that are measured now, into the package.  If the board was interrupted, what is finished is written; its
+agents may be in several directories, of which the first has the most steps.  Shipped results that are not there, of
+agents and tasks that are on the board with the same parameters, are kept, if they have no more steps.  The tables
 of ``examples/practical.toml``, the variants of the practical schedule, go to ``practical.md`` and
 ``images/practical.png``.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from docs.losses import losses
 
 import everlearn.leaderboard
 from everlearn.errors import EverlearnError, require
@@ -42,6 +44,9 @@ DOTS = 80
 
 BEGIN, END = "<!-- the board begins -->", "<!-- the board ends -->"
 
+LOSSES = "<!-- the losses begin -->", "<!-- the losses end -->"
+"""Where the table of the tasks on which our agent loses is, in ``practical.md``."""
+
 WHOLE = "practical"
 """The label of the schedule as it is; every other variant differs from it in what its label says."""
 
@@ -55,16 +60,19 @@ DRAWN = (
 def document(directories: Sequence[Path], docs: Path, package: Path) -> list[Path]:
     """Write the tables and the figure of an experiment into the documentation, and return the paths."""
     experiment = Experiment(directories[0])
-    variants = experiment.manifest["name"] != "leaderboard"
-    written = [] if variants else [ship(directories, package)]
-    name, (text, figure) = ("practical", _variants(experiment)) if variants else ("leaderboard", _board(directories))
+    if experiment.manifest["name"] != "leaderboard":
+        return _written(docs, "practical", *_variants(experiment))
+    shipped_results, board, page = ship(directories, package), _board(directories), docs / "practical.md"
+    write(page, losses(board).markdown(level=3), LOSSES)
+    return [*_written(docs, "leaderboard", summary(board, level=3), board.figure()), page, shipped_results]
+
+
+def _written(docs: Path, name: str, text: str, figure: Figure) -> list[Path]:
     page, picture = docs / f"{name}.md", docs / "images" / f"{name}.png"
-    updated = embed(page.read_text(encoding="utf-8"), text, page.name)
-    with replacing(page) as target:
-        target.write(updated.encode())
+    write(page, text)
     with house_style(), replacing(picture) as target:
         figure.savefig(target, format="png", dpi=DOTS)
-    return [page, picture, *written]
+    return [page, picture]
 
 
 def ship(directories: Sequence[Path], package: Path) -> Path:
@@ -107,12 +115,12 @@ def finished(directories: Sequence[Path]) -> list[Arm]:
 
 
 def results(directories: Sequence[Path]) -> list[Arm]:
-    """Return what is finished, and the shipped results that it does not replace, if they are of the same size.
+    """Return what is finished, and the shipped results that it does not replace, if these have no more steps.
 
-    Shipped results of agents and tasks whose parameters have changed are left out.
+    Shipped results of other runs, and of agents and tasks whose parameters have changed, are left out.
     """
     arms, size = finished(directories), Experiment(directories[0]).manifest
-    if (size["runs"], size["steps"], size["seed"]) != (shipped().runs, shipped().steps, shipped().seed):
+    if (size["runs"], size["seed"]) != (shipped().runs, shipped().seed) or size["steps"] < shipped().steps:
         return arms
     done, whole = {(arm.agent, arm.task) for arm in arms}, lineup(afresh=True)
     agents, tasks = (set(labels) - whole.changed for labels in (whole.agents, whole.tasks))
@@ -120,12 +128,14 @@ def results(directories: Sequence[Path]) -> list[Arm]:
     return arms + [arm for arm in known if (arm.agent, arm.task) not in done]
 
 
-def embed(page: str, tables: str, name: str) -> str:
-    """Return a page with tables put between its two comments, in place of what was there."""
-    before, begun, rest = page.partition(BEGIN)
-    _, ended, after = rest.partition(END)
-    require(bool(begun and ended), name, "no comments", f"put {BEGIN} and {END} where the tables should be")
-    return f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
+def write(page: Path, tables: str, comments: tuple[str, str] = (BEGIN, END)) -> None:
+    """Put tables between two comments of a page, in place of what was there."""
+    begin, end = comments
+    before, begun, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, ended, after = rest.partition(end)
+    require(bool(begun and ended), page.name, "no comments", f"put {begin} and {end} where the tables should be")
+    with replacing(page) as target:
+        target.write(f"{before}{begin}\n\n{tables}\n{end}{after}".encode())
 
 
 def _lineup(directories: Sequence[Path]) -> Lineup:
@@ -134,9 +144,8 @@ def _lineup(directories: Sequence[Path]) -> Lineup:
     return lineup(agents, tasks, runs=manifest["runs"], steps=manifest["steps"], afresh=True)
 
 
-def _board(directories: Sequence[Path]) -> tuple[str, Figure]:
-    board = Board(_lineup(directories), results(directories), directories[0])
-    return summary(board, level=3), board.figure()
+def _board(directories: Sequence[Path]) -> Board:
+    return Board(_lineup(directories), results(directories), directories[0])
 
 
 def _variants(experiment: Experiment) -> tuple[str, Figure]:

@@ -480,7 +480,7 @@ def test_every_package_is_in_the_table_of_folders(page):
         ("docs/leaderboard.md", r"and (\d+) that were set aside before", "tasks set aside"),
         ("docs/leaderboard.md", r"(\w+) have a search over their own", "searches"),
         ("docs/own-agent.md", r"(\w+) of the tasks are training tasks", "training tasks"),
-        ("docs/own-agent.md", r"with (\d+) runs of 10⁵ steps each", "runs on the board"),
+        ("docs/own-agent.md", r"with (\d+) runs of 10⁶ steps each", "runs on the board"),
         ("docs/own-agent.md", r"block of up to ([\d,]+) steps", "steps between checks"),
         ("docs/own-agent.md", r"more than ([\d,]+) numbers", "numbers that are checked"),
         ("docs/own-agent.md", r"of every ([\d,]+) steps up to step", "steps between checks"),

@@ -199,13 +199,15 @@ def test_killed_and_begun_again_it_comes_to_the_same(board, runner, tmp_path):
 def test_a_board_is_written_into_the_documentation(board, documentation, tmp_path, capsys):
     page, begin, end = tmp_path / "leaderboard.md", documentation.BEGIN, documentation.END
     page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
+    (tmp_path / "practical.md").write_text("\n".join(documentation.LOSSES))
     assert documentation.main([str(board.path)]) == 0
+    assert "Tasks on which a rival is shown to be better" in (tmp_path / "practical.md").read_text()
     text = page.read_text()
     assert text.startswith(f"before\n{begin}\n\n2 agents on 5 tasks")
     assert text.endswith(f"{end}\nafter\n")
     assert "old" not in text
     assert (tmp_path / "images" / "leaderboard.png").read_bytes().startswith(b"\x89PNG")
-    assert capsys.readouterr().out.count("written: ") == 3
+    assert capsys.readouterr().out.count("written: ") == 4
     results = decoded((tmp_path / "results.parquet").read_bytes())
     assert (len(results.arms), results.runs, results.steps) == (10, 6, 600)
     assert set(results.speeds) == set(AGENTS)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from everlearn.errors import InputError, UnknownName
 from everlearn.leaderboard import lineup as lineup_module
 from everlearn.leaderboard.board import make_board
 from everlearn.leaderboard.lineup import Reference, contenders, lineup, reference
-from everlearn.leaderboard.shipped import references, shipped
+from everlearn.leaderboard.shipped import decoded, encoded, references, shipped
+from everlearn.results.arm import Arm
 from tests.leaderboard.small import PAPERS
 from tests.refusal import refusal
 
@@ -19,7 +23,7 @@ def test_the_whole_board():
     assert [whole.kind(task) for task in whole.tasks] == ["training"] * 15 + ["set aside"] * 38
     assert whole.agents == [entry.label for entry in contenders() if entry.label in shipped().speeds]
     assert len(set(lineup(afresh=True).agents)) == len(contenders())
-    assert (whole.spec.steps, whole.spec.runs, whole.spec.seed) == (100_000, 10, 2)
+    assert (whole.spec.steps, whole.spec.runs, whole.spec.seed) == (1_000_000, 10, 2)
 
 
 def test_agents_and_tasks_are_named_by_label_or_by_what_they_are():
@@ -49,7 +53,7 @@ def test_slow_agents_are_run_on_small_tasks_and_for_fewer_steps():
         "30-states": ["tsde"],
         "12-states-10000-steps": ["imed-rl"],
     }
-    assert [spec.steps for spec in parts.values()] == [100_000, 100_000, 10_000]
+    assert [spec.steps for spec in parts.values()] == [1_000_000, 1_000_000, 10_000]
     small = {entry.label for entry in parts["30-states"].tasks}
     assert {entry.label for entry in parts[""].tasks} - small == {"garnet, 50 states", "garnet, 200 states"}
 
@@ -71,6 +75,34 @@ def test_a_named_agent_is_run_on_the_tasks_on_which_no_result_is_shipped(monkeyp
     }
     assert {arm.task for arm in named.shipped_arms if arm.agent == "psrl"} >= {"riverswim", "tiger, two observations"}
     assert not lineup(tasks=["tiger", "riverswim"]).parts
+
+
+def test_a_result_that_ends_too_early_is_run_again_and_replaced(interpreted, monkeypatch, tmp_path):
+    monkeypatch.setattr(lineup_module, "RUNS", 2)
+    monkeypatch.setattr(lineup_module, "STEPS", 300)
+    arms = [
+        Arm("riverswim", "always on the board", {}, np.array([300]), np.zeros((2, 1))),
+        Arm("riverswim", "r-learning", {}, np.array([100]), np.zeros((2, 1))),
+    ]
+    known = decoded(encoded(arms, {"r-learning": 1e6}, 300, seed=2))
+    monkeypatch.setattr(lineup_module, "shipped", lambda: known)
+    named = lineup(["r-learning"], ["riverswim"])
+    named = replace(named, spec=replace(named.spec, tasks=named.spec.tasks[:1]))
+    assert [arm.times[-1] for arm in named.shipped_arms] == [100]
+    (arm,) = make_board(named, tmp_path).arms
+    assert arm.times[-1] == 300
+
+
+def test_with_the_steps_of_an_earlier_time_only_agents_that_depend_on_them_are_run_again():
+    earlier = lineup(["own_agent:r_learning"], steps=100_000)
+    assert earlier.known
+    assert {entry.label for entry in earlier.parts[""].agents} == {
+        "own_agent:r_learning",
+        "discounted",
+        "optimistic-q",
+        "ucb-h",
+    }
+    assert not lineup(["own_agent:r_learning"], steps=20_000).known
 
 
 def test_shipped_results_of_other_parameters_are_not_used(monkeypatch):
@@ -100,7 +132,7 @@ def test_a_quick_try_is_beside_the_same_agents():
 
 
 def test_tasks_that_are_too_large_for_all_agents_are_refused(tmp_path):
-    with pytest.raises(InputError, match="at most 12 aleatoric states"):
+    with pytest.raises(InputError, match="at most 30 aleatoric states"):
         make_board(lineup(["ucrl2b"], ["garnet, 50 states"]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from docs.losses import CAUSES, losses
 
 from everlearn.errors import UserCodeError
 from everlearn.leaderboard import board as board_module
 from everlearn.leaderboard.board import Board
 from everlearn.leaderboard.shipped import NOTHING
-from everlearn.leaderboard.tables import Grid, agents_table, details_table, regret_table, share, size
+from everlearn.leaderboard.tables import Grid, agents_table, coverage_table, details_table, regret_table, share, size
 from tests.analysis.arms import made
 from tests.leaderboard.small import made_up
 
@@ -62,3 +64,25 @@ def test_an_agent_that_was_not_run_on_all_tasks_is_marked(tmp_path, monkeypatch)
     arms = [made([0.5, 0.6], task=task, agent=agent) for task, agent in (("x", "a"), ("x", "b"), ("y", "a"))]
     rows = agents_table(Board(made_up(arms), arms, tmp_path), "set aside", 1000).rows
     assert [row[:3] for row in rows] == [["a", "0.75", "-"], ["b, on 1 of 2 tasks", "0.50", "-"]]
+
+
+def test_tasks_are_counted_by_the_number_of_steps(tmp_path, monkeypatch):
+    monkeypatch.setattr(board_module, "steps_per_second", lambda entry: 1e6)
+    runs = [("x", "a", 10_000), ("y", "a", 10_000), ("z", "a", 10_000), ("x", "b", 10_000), ("y", "b", 1000)]
+    arms = [made([0.5, 0.6], task=task, agent=agent, steps=steps) for task, agent, steps in runs]
+    table = coverage_table(Board(made_up(arms), arms, tmp_path))
+    assert table.columns == ["agent", "10,000 steps", "1,000 steps", "not run"]
+    assert table.rows == [["a", "3", "0", "0"], ["b", "1", "1", "1"]]
+
+
+def test_the_best_rival_that_is_better_stands_in_the_table_of_losses(tmp_path):
+    """Two rivals are better on one task, one of them by more; the table has its regret and ours, and the cause."""
+    luck = np.linspace(0.0, 0.05, 8)
+    arms = [
+        made(rate + luck, task="riverswim", agent=agent) for agent, rate in {"ours": 0.5, "b": 0.7, "c": 0.6}.items()
+    ]
+    arms += [made(rate + luck, task="mall", agent=agent) for agent, rate in {"ours": 0.5, "b": 0.4}.items()]
+    table = losses(Board(made_up(arms), arms, tmp_path))
+    assert table.title == "Tasks on which a rival is shown to be better: 1 of 2"
+    assert [row[:6] for row in table.rows] == [["riverswim", "b", "0.275", "0.475", "1,000", "2"]]
+    assert table.rows[0][6:] == list(CAUSES["riverswim"])

@@ -30,7 +30,7 @@ def leaderboard(
     runs: Annotated[
         int | None, integer(help="The number of independent runs of each agent. Default: 10.", least=1)
     ] = None,
-    steps: Annotated[int | None, options.steps("The number of steps of each run. Default: 1e5.")] = None,
+    steps: Annotated[int | None, options.steps("The number of steps of each run. Default: 1e6.")] = None,
     afresh: Annotated[
         bool, typer.Option("--afresh", help="Run the agents of the leaderboard again; do not use the shipped results.")
     ] = False,

@@ -159,7 +159,8 @@ def make_board(
         whole = expanded(path) / folder
         execute(spec, whole, workforce=workforce, watcher=watcher, gathered=False, optima=optima)
         arms += Experiment(whole).arms
-    return Board(lineup, arms, path)
+    last = {(arm.agent, arm.task): arm for arm in arms}  # one that was run replaces a shipped one that ended earlier
+    return Board(lineup, list(last.values()), path)
 
 
 def _measured(entry: AgentEntry) -> float | None:

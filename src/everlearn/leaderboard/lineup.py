@@ -30,7 +30,7 @@ KINDS = (SET_ASIDE, TRAINING)
 
 TRAINING_FILES, SET_ASIDE_FILES = ("training.toml", "practice.toml"), ("set_aside.toml", "judging.toml")
 
-RUNS, STEPS = 10, 100_000
+RUNS, STEPS = 10, 1_000_000
 """The size of the board."""
 
 NO_LIMIT = 1 << 62
@@ -117,14 +117,17 @@ class Lineup:
     def parts(self) -> dict[str, Spec]:
         """The experiments to run, each by its folder: agents that have the same limits are run together.
 
-        An agent of which some results are shipped is run by itself, on the other tasks.
+        An agent of which some results are shipped is run by itself, on the other tasks.  Those that end too early do
+        not count.  If the number of steps is not that of the shipped results, agents that depend on it are run again.
         """
-        done = {(arm.agent, arm.task) for arm in self.shipped_arms}
+        ends = {(arm.agent, arm.task): int(arm.times[-1]) for arm in self.shipped_arms}
+        done = {key for key, end in ends.items() if end >= min(self.spec.steps, self.limit(key[0]).steps)}
+        another = self.changed if self.spec.steps != shipped().steps else set()
         groups: dict[tuple[str, Limit], list[AgentEntry]] = {}
         for entry in self.spec.agents:
             label = str(entry.label)
             begun = any(agent == label for agent, _ in done)
-            if self.named or not (self.known and label in shipped().speeds):
+            if self.named or label in another or not (self.known and label in shipped().speeds):
                 limit = self.limit(label)
                 groups.setdefault((label if begun else limit.folder, limit), []).append(entry)
         parts = {folder: self._part(limit, agents, done) for (folder, limit), agents in groups.items()}
@@ -153,21 +156,22 @@ def lineup(
     """Return the whole board, or the named agents and tasks of it, each by label or by registered name.
 
     Pass your own agent as ``module:attribute``.  If you name no other, it stands beside all agents whose results come
-    with the package.  These are used unless ``afresh``, or ``runs`` or ``steps`` are not those of the board; agents of
-    the board that you name are run on tasks on which they have none.  If you name no agent, ``afresh`` is all of them.
+    with the package.  These are used unless ``afresh``, or ``runs`` are not those of the board, or its regret is not
+    known after ``steps``; agents of the board that you name are run on tasks on which they have none.  If you name no
+    agent, ``afresh`` is all of them.
 
     Examples
     --------
     >>> whole = lineup()
     >>> whole.ours, len(whole.tasks), whole.spec.runs, whole.spec.steps
-    ('growing-horizon, practical', 53, 10, 100000)
+    ('growing-horizon, practical', 53, 10, 1000000)
 
     """
     training = [entry for name in TRAINING_FILES for entry in read_spec(resource(name)).tasks]
     aside = [entry for name in SET_ASIDE_FILES for entry in read_spec(resource(name)).tasks]
     plain = read_spec(resource(SET_ASIDE_FILES[0]))
     size = RUNS if runs is None else runs, STEPS if steps is None else steps
-    known = not afresh and (*size, plain.seed) == (shipped().runs, shipped().steps, shipped().seed)
+    known = not afresh and (size[0], plain.seed) == (shipped().runs, shipped().seed) and size[1] in shipped().times
     own = [{"name": name, "label": name} for name in dict.fromkeys(agents) if ":" in name]
     chosen = _select(contenders(), [name for name in agents if ":" not in name], "--agent")
     named = len(own) < len(set(agents))

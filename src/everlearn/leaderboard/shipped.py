@@ -51,6 +51,11 @@ class Shipped(NamedTuple):
     identities: dict[str, dict[str, Any]]
     """All parameters of each agent and each task of which there are results, by label."""
 
+    @property
+    def times(self) -> set[int]:
+        """The times at which what was earned is known."""
+        return {time for arm in self.arms for time in arm.times.tolist()}
+
     def fits(self, label: str, identity: Mapping[str, Any]) -> bool:
         """Return whether an agent or a task is the one of which there are results."""
         return self.identities.get(label, identity) == identity

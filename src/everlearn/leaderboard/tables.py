@@ -49,7 +49,7 @@ def page(board: Board) -> str:
 
 def summary(board: Board, level: int = 2) -> str:
     """Return the tables of agents, tasks and duels, and where our agent loses, in Markdown."""
-    grids = [*agents_tables(board), tasks_table(board)]
+    grids = [*agents_tables(board), coverage_table(board), tasks_table(board)]
     if board.duels:
         grids.append(duels_table(board))
     grids += [regret_table(board, time) for time in board.times[::-1]]
@@ -103,6 +103,17 @@ def agents_table(board: Board, kind: str, time: int) -> Grid:
     ]
     columns = ["agent", "others beaten", "interval", "leaving out a kind", "leads on", "steps per second"]
     return Grid(f"Agents after {time:,} steps, tasks: {kind}", columns, rows)
+
+
+def coverage_table(board: Board) -> Grid:
+    """Return on how many tasks each agent was run, by the number of steps."""
+    last = {(row.agent, row.task): row.time for row in sorted(board.rows, key=lambda row: row.time)}
+    ends = sorted(set(last.values()), reverse=True)
+    rows = []
+    for agent in board.agents:
+        counts = Counter(end for (name, _), end in last.items() if name == agent)
+        rows.append([agent, *(str(counts[end]) for end in ends), str(len(board.lineup.tasks) - counts.total())])
+    return Grid("Tasks by the number of steps", ["agent", *(f"{end:,} steps" for end in ends), "not run"], rows)
 
 
 def regret_table(board: Board, time: int, *, hidden: bool = False) -> Grid:
