@@ -18,7 +18,13 @@ from everlearn.tasks.registry import make_task
 from tests.few import few
 from tests.refusal import refusal
 
-LONG = {"agent.trace": 0.99, "agent.bound": 0, "agent.step_size": 0.2, "agent.epsilon": 0.3}
+LONG = {
+    "agent.trace": 0.99,
+    "agent.bound": 0,
+    "agent.step_size": 0.2,
+    "agent.epsilon": 0.3,
+    "agent.initial_average": 0,
+}
 """With this lambda no step is dropped from the trace in the tests."""
 
 
@@ -133,6 +139,16 @@ def test_the_frozen_greedy_policy_of_access_control_is_within_one_percent_of_the
     policy, theory = greedy_policy(all_values(kept[0], kept[0].weights)), el.Theory(task)
     assert theory.average_reward(policy) > 0.99 * 2.747642
     assert theory.average_reward(policy) > 0.99 * theory.optimal_average_reward
+
+
+@pytest.mark.parametrize("name", ["differential-sarsa", "q-lambda"])
+def test_what_was_never_tried_looks_best_until_the_greatest_reward_is_found(name):
+    agent = el.Agent("riverswim", name, seed=1)
+    steps(agent, 30)
+    values, tried = agent.inspect()["Q"], agent.knowledge.weights != 0
+    assert tried.any()
+    assert not tried.all()
+    assert values[tried].max() < 0 == values[~tried].min()
 
 
 def test_centring_removes_a_constant_from_the_values_of_q_learning():

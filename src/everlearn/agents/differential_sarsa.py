@@ -43,6 +43,7 @@ def differential_sarsa(
     eta: float = 0.1,
     bound: float = 2.0,
     epsilon: float = 0.1,
+    initial_average: float = 1.0,
 ) -> Design:
     """Differential Sarsa(lambda) with linear values, epsilon-greedy (Sutton and Barto, 2018).
 
@@ -61,6 +62,9 @@ def differential_sarsa(
         kappa, how far below its error a step stays; 0 for no bound
     epsilon:
         the probability of a random action
+    initial_average:
+        the average before the first step; at 1, the greatest reward, what was never tried looks better than what was,
+        so that the agent explores; 0 for no optimism
 
     """
     return traced_design(
@@ -73,5 +77,6 @@ def differential_sarsa(
         eta=eta,
         bound=bound,
         epsilon=epsilon,
+        initial_average=initial_average,
         defers=True,
     )
