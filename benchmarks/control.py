@@ -1,8 +1,8 @@
 """Learning curves on continuing control tasks: `python -m benchmarks.control DIRECTORY`.
 
-Every agent runs on every task with every seed, and each run is a file in DIRECTORY.  Run the command again to resume: only
-runs without a file are computed.  Then a table is printed, and the figure is drawn from the files that are there.  With
-`--dqn PYTHON`, the runs of DQN are computed by this interpreter, which needs torch and stable-baselines3.
+Every agent runs on every task with every seed, and each run is a file in DIRECTORY.  Run the command again to resume:
+only runs without a file are computed.  Then a table is printed, and the figure is drawn from the files that are there.
+With `--dqn PYTHON`, the runs of DQN are computed by this interpreter, which needs torch and stable-baselines3.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def compute_dqn(python: str, task: str, seed: int, steps: int, file: Path) -> No
 
 
 def read(folder: Path, steps: int) -> dict[str, dict[str, list[Any]]]:
-    """Return the runs that are there, by task and agent: the reward of each 1000 steps as it is shown, and the speed."""
+    """Return the runs that are there, by task and agent: what each 1000 steps earned, as it is shown, and the speed."""
     found: dict[str, dict[str, list[Any]]] = {}
     for task, control in TASKS.items():
         for agent in AGENTS:
@@ -114,7 +114,7 @@ def read(folder: Path, steps: int) -> dict[str, dict[str, list[Any]]]:
 
 
 def table(found: dict[str, dict[str, list[Any]]]) -> str:
-    """Return a Markdown table: the mean of the second half of all runs, their range, and thousands of steps per second."""
+    """Return a Markdown table: the mean of the second half of all runs, their range, and 1000 steps per second."""
     lines = ["| task | " + " | ".join(AGENTS) + " |", "|---" * (len(AGENTS) + 1) + "|"]
     for task, control in TASKS.items():
         cells = []
@@ -134,12 +134,15 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--agents", default=",".join(AGENTS), help="by default all: " + ", ".join(AGENTS))
     parser.add_argument("--dqn", help="an interpreter with torch and stable-baselines3")
     parser.add_argument("--draw", action="store_true", help="draw what is there, and compute nothing")
     parser.add_argument("--figure", type=Path, help="the figure; by default control.png in the folder")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    cells = [(seed, task, agent) for seed in range(1, given.seeds + 1) for task in TASKS for agent in AGENTS]
+    cells = [
+        (seed, task, agent) for seed in range(1, given.seeds + 1) for task in TASKS for agent in given.agents.split(",")
+    ]
     for seed, task, agent in () if given.draw else cells:
         file = given.folder / f"{task}-{agent}-{seed}.json"
         if file.exists() or (agent == "dqn" and not given.dqn):

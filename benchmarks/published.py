@@ -22,7 +22,7 @@ class Catch(gymnasium.Env):  # type: ignore[type-arg]
         self.action_space = spaces.Discrete(len(self.actions))
         self.observation_space = spaces.Box(0, 1, (self.board.rows * self.board.columns,), np.float32)
 
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:  # noqa: ARG002
         """Begin with an empty board."""
         super().reset(seed=seed)
         self.environment = ModelEnvironment(self.board.model())
@@ -53,7 +53,7 @@ class Puckworld(gymnasium.Env):  # type: ignore[type-arg]
         high = np.array([puckworld.SIDE] * 2 + [puckworld.SPEED] * 2 + [puckworld.SIDE] * 2, np.float32)
         self.observation_space = spaces.Box(low, high)
 
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:  # noqa: ARG002
         """Put the puck in the middle."""
         super().reset(seed=seed)
         self.world = puckworld.Puckworld()

@@ -127,14 +127,12 @@ def test_a_bounded_step_moves_a_value_by_less_than_its_error(name):
         assert 0 < moved <= 0.5 + 1e-6
 
 
-SLOW = {"differential-sarsa": {"trace": 0.0}, "q-lambda": {"horizon": 1e9, "step_size": 0.02}}
-
-
 @pytest.mark.soak
-@pytest.mark.parametrize("name", few(SLOW, ["differential-sarsa"]))
-def test_the_frozen_greedy_policy_of_access_control_is_within_one_percent_of_the_optimum(name):
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("name", ["differential-sarsa", "q-lambda"])
+def test_the_frozen_greedy_policy_of_access_control_is_within_one_percent_of_the_optimum(name, seed):
     task, kept = make_task("access-control"), []
-    plan = Plan(task, make_design(name, SLOW[name]), 500_000, 1, 1)
+    plan = Plan(task, make_design(name), 500_000, seed, 1)
     simulate(plan, table_for(plan), threads=1, finished=kept.append)
     policy, theory = greedy_policy(all_values(kept[0], kept[0].weights)), el.Theory(task)
     assert theory.average_reward(policy) > 0.99 * 2.747642

@@ -42,7 +42,7 @@ def differential_sarsa(
     step_size: float = 0.02,
     eta: float = 0.1,
     bound: float = 2.0,
-    epsilon: float = 0.1,
+    epsilon: float = 0.02,
     initial_average: float = 1.0,
 ) -> Design:
     """Differential Sarsa(lambda) with linear values, epsilon-greedy (Sutton and Barto, 2018).

@@ -4,8 +4,8 @@ After the continuing catch of csuite (Google DeepMind, 2022), which continues th
 each step the paddle moves, then every ball falls by one row, and one that reaches the row of the paddle is caught or
 missed.  Then a new ball appears in the top row with the probability ``spawn``, in a column drawn uniformly.
 
-Interpretation.  The description of csuite says also that a ball always appears when another reaches the bottom; its code
-does not do that, and neither do we.  There, a ball is on the board at the beginning; here the board is empty.
+Interpretation.  The description of csuite says also that a ball always appears when another reaches the bottom; its
+code does not do that, and neither do we.  There, a ball is on the board at the beginning; here the board is empty.
 """
 
 from __future__ import annotations
