@@ -27,7 +27,10 @@ def draw(found: dict[str, dict[str, list[Any]]], shown: dict[str, str], file: Pa
 
     figure = Figure(figsize=(11, 6.6), layout="constrained")
     FigureCanvasAgg(figure)
-    for axes, (task, agents) in zip(figure.subplots(2, 3).ravel(), found.items(), strict=False):
+    panels = figure.subplots(2, 3).ravel()
+    for axes in panels[len(found) :]:
+        axes.set_visible(False)
+    for axes, (task, agents) in zip(panels, found.items(), strict=False):
         ends = {agent: _curves(axes, agent, runs) for agent, runs in agents.items()}
         axes.set_title(f"{task}: {shown[task]}", fontsize=9.5, loc="left")
         axes.spines[["top", "right"]].set_visible(False)
