@@ -8,8 +8,8 @@ Mahmood (2024), reward centring that of Naik, Wan, Tomar and Sutton (2024); see 
 With an infinite horizon (gamma = 1) it is differential Q(lambda), which needs ``centring`` above 0.
 
 *Optimism*: values begin at 0, and the average at 1, the greatest reward after scaling.  Then no centred reward is
-positive, so that every action that was tried looks worse than one that was not, wherever there are rewards to be had;
-while the average falls to what is earned, this fades.  Classic tasks with a cost of 1 per step are learned like this.
+positive at first, so that an action that was tried looks worse than one that was not.  This fades as the average falls
+to what is earned.
 
 Deviations from stream Q(lambda) of Elsayed et al.: values are linear, the step size is not 1, rewards are scaled to
 [0, 1] by their declared range (unless the task is raw) and not by running statistics, and epsilon is constant.
