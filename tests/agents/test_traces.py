@@ -141,7 +141,7 @@ def test_the_frozen_greedy_policy_of_access_control_is_within_one_percent_of_the
 
 @pytest.mark.parametrize("name", ["differential-sarsa", "q-lambda"])
 def test_what_was_never_tried_looks_best_until_the_greatest_reward_is_found(name):
-    agent = el.Agent("riverswim", name, seed=1)
+    agent = el.Agent("riverswim", name, parameters={"agent.initial_average": 1}, seed=1)
     steps(agent, 30)
     values, tried = agent.inspect()["Q"], agent.knowledge.weights != 0
     assert tried.any()

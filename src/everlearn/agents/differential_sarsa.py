@@ -43,7 +43,7 @@ def differential_sarsa(
     eta: float = 0.1,
     bound: float = 2.0,
     epsilon: float = 0.02,
-    initial_average: float = 1.0,
+    initial_average: float = 0.0,
 ) -> Design:
     """Differential Sarsa(lambda) with linear values, epsilon-greedy (Sutton and Barto, 2018).
 
@@ -63,8 +63,7 @@ def differential_sarsa(
     epsilon:
         the probability of a random action
     initial_average:
-        the average before the first step; at 1, the greatest reward, what was never tried looks better than what was,
-        so that the agent explores; 0 for no optimism
+        the average before the first step; at 1, the greatest reward, what was never tried looks better than what was
 
     """
     return traced_design(
