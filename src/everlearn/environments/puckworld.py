@@ -63,7 +63,7 @@ class Puckworld:
         if action not in PUSHES:
             raise LabelError("action", action, f"known: {', '.join(PUSHES)}")
         drawn = uniform(self._rng)
-        for axis, side in enumerate(PUSHES[action]):  # type: ignore[index]  # it is one of them
+        for axis, side in enumerate(PUSHES[action]):
             self._move(axis, PUSH * side)
         if self.t % self.interval == 0:
             across, rest = divmod(drawn * 2.0**26, 1.0)

@@ -46,7 +46,7 @@ def puckworld(*, interval: int = 300, bins: int = 4) -> Task:
     return Task(
         tuple(PUSHES),
         POINTS,  # type: ignore[arg-type]  # used as a tuple
-        AleatoricState(binned(MIDDLE, "up", MIDDLE), binned, tuple(product(range(bins), repeat=6))),
+        AleatoricState((bins // 2,) * 6, binned, tuple(product(range(bins), repeat=6))),
         Reward(_paid, -FARTHEST - 0.1, 0.0),
         None,
         functools.partial(Puckworld, interval),
