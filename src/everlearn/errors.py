@@ -38,6 +38,9 @@ from typing import Any
 LONGEST_VALUE = 500
 """The largest number of characters of a value in a message."""
 
+MOST_NAMES, FEW_NAMES = 60, 5
+"""A message lists at most so many known names; of more than those, the few that are nearest to the value."""
+
 
 class EverlearnError(Exception):
     """The base class of all errors that everlearn raises on purpose.
@@ -113,10 +116,14 @@ class UnknownName(InputError):  # noqa: N818 - reads as what it is
 
     def __init__(self, argument: str, value: object, known: Iterable[str], hint: str = "") -> None:
         self.known = sorted(known)
-        names = map(repr, self.known) if any("," in name for name in self.known) else self.known
+        some = self.known
+        if len(some) > MOST_NAMES:
+            some = [*get_close_matches(shown(value, str), some, n=FEW_NAMES, cutoff=0), "..."]
+        names = map(repr, some) if any("," in name for name in some) else some
         remedy = f"known: {', '.join(names) or 'none'}"
-        if near := get_close_matches(shown(value, str), self.known, n=1, cutoff=0.5):
-            remedy += f" (did you mean {near[0]}?)"
+        written = {name.lower(): name for name in self.known}
+        if near := get_close_matches(shown(value, str).lower(), written, n=1, cutoff=0.5):
+            remedy += f" (did you mean {written[near[0]]}?)"
         super().__init__(argument, value, remedy + hint)
 
 
