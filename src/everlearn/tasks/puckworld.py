@@ -54,6 +54,7 @@ def puckworld(*, interval: int = 300, bins: int = 4) -> Task:
         summary="push a puck towards a goal that keeps moving elsewhere",
         portrait=Portrait(
             "A push changes the speed, and must be undone in time.",
+            "puck in column {}, row {}; speed {} across, {} down; goal in column {}, row {}",
             drawing=Bars(("x", "y", "speed x", "speed y", "goal x", "goal y"), bins - 1),
             preset={"agent": "linear"},
         ),
