@@ -8,6 +8,7 @@ import math
 import pytest
 
 import everlearn as el
+from everlearn.grids import Grid
 from everlearn.protocol import Environment
 from everlearn.registry import locate, parameters, summary
 from everlearn.tasks.indexed import IndexedTask
@@ -27,6 +28,8 @@ _LATEST: dict[tuple[str, int], dict[Pair, list[Arrow]]] = {}
 @pytest.fixture
 def looked_at(task_name, task, most) -> dict[Pair, list[Arrow]]:
     """The pairs that can be reached, and what can happen after each; found once for all laws of a task."""
+    if task.model is None:
+        pytest.skip("it has no model")
     if (task_name, most) not in _LATEST:
         _LATEST.clear()
         _LATEST[task_name, most] = {pair: list(arrows(task, pair)) for pair in reachable(task, most)}
@@ -55,7 +58,7 @@ def test_it_begins_in_one_of_its_states(task):
 
 
 def test_probabilities_are_distributions_over_declared_observations(task, looked_at):
-    declared = set(task.observations)
+    declared = task.observations if isinstance(task.observations, Grid) else set(task.observations)
     for memory in dict.fromkeys(memory for memory, _ in looked_at):
         for action in task.actions:
             outcomes = task.model.outcomes(memory, action)
@@ -117,6 +120,8 @@ def test_references_lie_within_the_range_of_rewards(task):
 
 
 def test_it_can_begin_after_any_history(task):
+    if task.model is None:
+        pytest.skip("it has no model")
     environment = task.start(environment_stream(3))
     history = []
     for step in range(30):
@@ -131,6 +136,8 @@ def test_it_can_begin_after_any_history(task):
 
 
 def test_what_follows_a_history_is_what_the_belief_predicts(task):
+    if task.model is None or isinstance(task.observations, Grid):
+        pytest.skip("it has no model, or too many observations to list")
     environment = task.start(environment_stream(4))
     history = [(action, environment.step(action)) for action in task.actions[:1] * 3]
     belief, later = task.model.belief(history), task.after(history)

@@ -42,7 +42,8 @@ def differential_sarsa(
     step_size: float = 0.02,
     eta: float = 0.1,
     bound: float = 2.0,
-    epsilon: float = 0.1,
+    epsilon: float = 0.02,
+    initial_average: float = 0.0,
 ) -> Design:
     """Differential Sarsa(lambda) with linear values, epsilon-greedy (Sutton and Barto, 2018).
 
@@ -61,6 +62,8 @@ def differential_sarsa(
         kappa, how far below its error a step stays; 0 for no bound
     epsilon:
         the probability of a random action
+    initial_average:
+        the average before the first step; at 1, the greatest reward, what was never tried looks better than what was
 
     """
     return traced_design(
@@ -73,5 +76,6 @@ def differential_sarsa(
         eta=eta,
         bound=bound,
         epsilon=epsilon,
+        initial_average=initial_average,
         defers=True,
     )

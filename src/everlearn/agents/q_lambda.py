@@ -7,6 +7,10 @@ Mahmood (2024), reward centring that of Naik, Wan, Tomar and Sutton (2024); see 
 
 With an infinite horizon (gamma = 1) it is differential Q(lambda), which needs ``centring`` above 0.
 
+*Optimism*: values begin at 0, and the average at 1, the greatest reward after scaling.  Then no centred reward is
+positive at first, so that an action that was tried looks worse than one that was not.  This fades as the average falls
+to what is earned.
+
 Deviations from stream Q(lambda) of Elsayed et al.: values are linear, the step size is not 1, rewards are scaled to
 [0, 1] by their declared range (unless the task is raw) and not by running statistics, and epsilon is constant.
 """
@@ -44,9 +48,10 @@ def q_lambda(
     horizon: float = 50.0,
     trace: float = 0.8,
     step_size: float = 0.1,
-    centring: float = 0.1,
+    centring: float = 0.01,
     bound: float = 2.0,
-    epsilon: float = 0.1,
+    epsilon: float = 0.02,
+    initial_average: float = 1.0,
 ) -> Design:
     """Q(lambda) with linear values, a bounded step and reward centring, epsilon-greedy (Watkins, 1989).
 
@@ -67,6 +72,9 @@ def q_lambda(
         kappa, how far below its error a step stays; 0 for no bound
     epsilon:
         the probability of a random action
+    initial_average:
+        the average before the first step; at 1, the greatest reward, what was never tried looks better than what was,
+        so that the agent explores; 0 for no optimism
 
     """
     check_at_least(1, horizon=min(horizon, 1e300))
@@ -81,4 +89,5 @@ def q_lambda(
         eta=centring,
         bound=bound,
         epsilon=epsilon,
+        initial_average=initial_average,
     )

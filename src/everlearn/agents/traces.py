@@ -27,6 +27,7 @@ from everlearn.agents.checks import check_at_least, check_fraction, check_probab
 from everlearn.agents.design import Design
 from everlearn.agents.perception import action_values, all_values, feature, rows_of, sight
 from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy
+from everlearn.errors import require
 from everlearn.protocol import Experience, Learn, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
@@ -47,7 +48,7 @@ class Traced(NamedTuple):
     weights: Table
     """By feature and action."""
     average: Table
-    """One number: what is subtracted from every reward."""
+    """One number: what is subtracted from every reward; it begins at ``initial_average``."""
     past: Table
     parts: NDArray[np.int64]
     digits: NDArray[np.int64]
@@ -138,6 +139,7 @@ def traced_design(
     eta: float,
     bound: float,
     epsilon: float,
+    initial_average: float,
     defers: bool = False,
 ) -> Design:
     """Return a design that keeps traces and learns with ``learn``."""
@@ -145,6 +147,8 @@ def traced_design(
     check_fraction(step_size=step_size)
     check_probability(trace=trace)
     check_at_least(0, eta=eta, bound=bound)
+    finite = math.isfinite(initial_average)
+    require(finite, "agent.initial_average", initial_average, "give a finite number")
     decay = discount * trace
     slots = LONGEST if decay >= 1 else 1 if decay == 0 else math.ceil(math.log(FAINTEST) / math.log(decay))
 
@@ -152,7 +156,9 @@ def traced_design(
         seen = sight(features, indexed)
         past = np.zeros(FIRST + min(slots, LONGEST) * seen.parts.shape[1])
         weights = np.zeros((seen.size, indexed.actions))
-        return Traced(weights, np.zeros(1), past, *seen[:3], discount, decay, step_size, eta, bound, epsilon)
+        return Traced(
+            weights, np.full(1, initial_average), past, *seen[:3], discount, decay, step_size, eta, bound, epsilon
+        )
 
     return Design(
         build,

@@ -58,7 +58,8 @@ def tile_coding(name: object, grid: Grid) -> Columns:
     groups: list[tuple[int, ...]] = [tuple(places)]
     if math.prod(sizes) > MOST_TILES:
         groups, tilings = [*((c,) for c in places), *combinations(places, 2)], max(1, tilings // 4)
-    columns = [(group, k) for group in groups for k in range(tilings)]
+    shifts = [tilings if any(grid.ordered[c] for c in group) else 1 for group in groups]  # others would be alike
+    columns = [(group, k) for group, number in zip(groups, shifts, strict=True) for k in range(number)]
     require(len(columns) <= MOST_TILINGS, "features", name, f"gives {len(columns)} tilings; {REMEDY}")
     parts = np.zeros((sum(grid.sizes), len(columns)), dtype=np.int64)
     for j, (group, k) in enumerate(columns):

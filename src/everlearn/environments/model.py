@@ -20,6 +20,7 @@ import numpy as np
 
 from everlearn.environments.pure import Pure, as_number
 from everlearn.errors import LabelError, ObservationError, ProbabilityError, TaskError, require
+from everlearn.grids import Grid
 from everlearn.labels import as_label, check_label, check_labels, counted, few, is_label
 from everlearn.protocol import History, Label, Rho
 from everlearn.randomness import set_words, uniform, words
@@ -105,7 +106,8 @@ class Model:
             object.__setattr__(self, "first", _distribution(self.memory, self.hidden))
             object.__setattr__(self, "memory", DRAWN)
         object.__setattr__(self, "memory", check_label(self.memory, "memory"))
-        object.__setattr__(self, "_observed", frozenset(self.observations))
+        listed = self.observations if isinstance(self.observations, Grid) else frozenset(self.observations)
+        object.__setattr__(self, "_observed", listed)
         require(callable(self.rho), "rho", self.rho, f"give a function of (memory, action) that will {YIELD}")
 
     def __repr__(self) -> str:

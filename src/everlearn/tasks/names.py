@@ -11,6 +11,12 @@ NETWORKS: dict[str, str] = {
 }
 """Networks of queues, which have infinitely many memories."""
 
+CONTROL: dict[str, str] = {
+    "catch": "everlearn.tasks.catch:catch",
+    "puckworld": "everlearn.tasks.puckworld:puckworld",
+}
+"""Tasks for values that generalise: too large for exact computation, or without a model."""
+
 _FINITE: dict[str, str] = {
     "access-control": "everlearn.tasks.access_control:access_control",
     "aggregation": "everlearn.tasks.aggregation:aggregation",
@@ -38,7 +44,7 @@ _FINITE: dict[str, str] = {
     "tiger": "everlearn.tasks.tiger:tiger",
 }
 
-TASKS: dict[str, str] = dict(sorted((_FINITE | NETWORKS).items()))
+TASKS: dict[str, str] = dict(sorted((_FINITE | NETWORKS | CONTROL).items()))
 """The registered tasks: name to ``module:factory``.  Pass a name to :func:`everlearn.run`; ``everlearn tasks`` lists
 them."""
 

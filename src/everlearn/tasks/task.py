@@ -79,6 +79,8 @@ class Task:
         the network, if the task is one of unbounded queues; it then has infinitely many memories
     portrait:
         how it is shown to people: what is at stake, what its states are called, and how it is drawn
+    detailed:
+        the aleatoric state that agents with features see by default, if it has too many values for a table
 
     Examples
     --------
@@ -104,6 +106,7 @@ class Task:
     network: Network | None = None
     features: str | None = None
     portrait: Portrait = field(default_factory=Portrait)
+    detailed: AleatoricState | None = None
     identity: str | None = field(default=None, init=False, repr=False, compare=False)
     """Identifies a task that everlearn made from a name: equal only for equal tasks, None for a changed copy."""
 
@@ -160,10 +163,12 @@ class Task:
         )
         return f"{type(self).__name__}({self.name!r}: {counts}, {world})"
 
-    @property
+    @cached_property
     def fine(self) -> Task:
         """The same task as seen by an agent that generalises over states; for most tasks, it is the task itself."""
-        return self
+        if self.detailed is None or "aleatoric" in self.parameters:
+            return self
+        return replace(self, aleatoric=self.detailed, detailed=None)
 
     @cached_property
     def scaled(self) -> Task:
