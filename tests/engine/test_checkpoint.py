@@ -26,7 +26,6 @@ from everlearn.tables import AnyTable, PairTable, settled_table
 from everlearn.tasks.registry import make_task
 from tests.conformance.brief import brief_parameters
 from tests.few import AGENTS_OF_EVERY_KIND, few
-from tests.conformance.brief import brief_parameters
 from tests.worlds import pendulum, random_mdp
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
