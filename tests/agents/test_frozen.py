@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from docs.frozen import Settled
 
 import everlearn as el
 from everlearn.agents.frozen import REST, Kept, needed, settled_policy, simplified
@@ -164,6 +165,17 @@ def test_a_rare_answer_is_left_out_only_if_it_is_rarer_than_asked_for():
 def test_fewer_questions_need_a_smaller_state():
     sizes = [len(el.freeze(asking([99, 1]), rare=rare).task.states) for rare in (None, 0.5)]
     assert sizes[1] < sizes[0]
+
+
+def test_the_chain_of_the_published_comparison_earns_what_theory_says():
+    agent = grown("alternating", 500)
+    task, policy = el.freeze(agent, rare=0)
+    settled = Settled(agent)
+    begin = settled.kept.memory(agent.knowledge.sizes.begin())
+    chain = settled.chain((agent.task.model.memory, agent.task.aleatoric.start, begin))
+    always = np.eye(len(task.actions))[policy.argmax(axis=1)]
+    assert chain.gain[0] == pytest.approx(el.Theory(task).average_reward(always), abs=1e-9)
+    assert len(chain.rewards) > 1
 
 
 @pytest.mark.parametrize("rare", [-0.1, 1])
