@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from docs.frozen import Settled
 
 import everlearn as el
-from everlearn.agents.frozen import REST, Kept, needed, settled_policy
+from everlearn.agents.frozen import REST, Kept, needed, settled_policy, simplified
 from everlearn.agents.past import update, value_of
 from everlearn.agents.tabular import greedy_policy, records
-from everlearn.agents.tree import leaf
+from everlearn.agents.tree import FEATURE, FREE, LEAF, VISITS, leaf
 from everlearn.errors import InputError
 from tests.refusal import refusal
 from tests.worlds import environment_stream, random_mdp
@@ -118,6 +119,69 @@ def test_the_policy_is_one_of_the_frozen_state():
     assert policy.shape == (len(task.states), len(task.actions))
     assert policy.sum(axis=1).tolist() == pytest.approx([1] * len(task.states))
     assert el.Theory(task).average_reward(policy) <= 1 + 1e-9
+
+
+def test_a_simplified_tree_does_the_same_after_every_past():
+    agent = grown(random_mdp(3, states=3, actions=2), 1200)
+    knowledge, random = agent.knowledge, np.random.default_rng(1)
+    rows = settled_policy(knowledge.cells)
+    smaller, policy = simplified(knowledge, rows, 0)
+    asked = [int((tree.nodes[:, FEATURE] >= 0).sum()) for tree in (knowledge, smaller)]
+    assert 0 < asked[1] < asked[0]
+    for _ in range(120):
+        update(knowledge.past, knowledge.sizes, int(random.integers(2)), int(random.integers(3)))
+        for state in range(3):
+            assert policy[leaf(smaller, state)].argmax() == rows[leaf(knowledge, state)].argmax()
+
+
+def asking(visits: list[int]) -> el.Agent:
+    """An agent with one question, whether the observation before was 1; its answers were visited so often."""
+    agent = el.Agent("alternating", "learned")
+    agent.knowledge.nodes[0, :4] = 1, 1, 1, 2
+    agent.knowledge.nodes[1:3, FEATURE] = LEAF
+    agent.knowledge.nodes[1:3, VISITS] = visits
+    return agent
+
+
+def test_answers_after_which_the_agent_does_the_same_become_one():
+    knowledge, rows = asking([300, 100]).knowledge, np.tile([0.5, 0.5], (300, 1))
+    rows[1], rows[2] = [0.6, 0.4], [1, 0]
+    smaller, policy = simplified(knowledge, rows[: len(knowledge.nodes)], 0)
+    assert smaller.nodes[:3, FEATURE].tolist() == [LEAF, FREE, FREE]
+    assert policy[0].tolist() == pytest.approx([0.7, 0.3])
+    assert knowledge.nodes[0, FEATURE] == 1  # the agent's own tree is not changed
+
+
+def test_a_rare_answer_is_left_out_only_if_it_is_rarer_than_asked_for():
+    knowledge, rows = asking([99, 1]).knowledge, np.tile([0.5, 0.5], (300, 1))
+    rows[1], rows[2] = [0.6, 0.4], [0, 1]
+    rows = rows[: len(knowledge.nodes)]
+    assert simplified(knowledge, rows, 0.01)[0].nodes[0, FEATURE] == 1
+    smaller, policy = simplified(knowledge, rows, 0.011)
+    assert smaller.nodes[0, FEATURE] == LEAF
+    assert policy[0].tolist() == [0.6, 0.4]
+
+
+def test_fewer_questions_need_a_smaller_state():
+    sizes = [len(el.freeze(asking([99, 1]), rare=rare).task.states) for rare in (None, 0.5)]
+    assert sizes[1] < sizes[0]
+
+
+def test_the_chain_of_the_published_comparison_earns_what_theory_says():
+    agent = grown("alternating", 500)
+    task, policy = el.freeze(agent, rare=0)
+    settled = Settled(agent)
+    begin = settled.kept.memory(agent.knowledge.sizes.begin())
+    chain = settled.chain((agent.task.model.memory, agent.task.aleatoric.start, begin))
+    always = np.eye(len(task.actions))[policy.argmax(axis=1)]
+    assert chain.gain[0] == pytest.approx(el.Theory(task).average_reward(always), abs=1e-9)
+    assert len(chain.rewards) > 1
+
+
+@pytest.mark.parametrize("rare", [-0.1, 1])
+def test_a_share_is_less_than_one(rare):
+    with pytest.raises(InputError, check=refusal("rare", rare)):
+        el.freeze(el.Agent("alternating", "learned"), rare=rare)
 
 
 def test_only_a_learned_state_can_be_frozen():

@@ -8,11 +8,14 @@ The policy is not the greedy policy of the moment, for two reasons.  The agent e
 action for some visits, so the greatest value of a leaf may belong to an action that it is only trying.  And where the
 learned state says too little, the agent gets unstuck because an action that does not help loses value; a frozen greedy
 policy repeats it forever.  So :func:`settled_policy` uses the actions that the agent has taken most often.
+
+Many questions do not matter to this policy: after both answers the agent does the same.  Without them the learned state
+is much smaller, so :func:`simplified` can remove them.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +25,7 @@ from everlearn.agents.growing_horizon import VANISHED
 from everlearn.agents.knowledge import copied
 from everlearn.agents.past import AGES, Sizes, update
 from everlearn.agents.tabular import greedy_policy
-from everlearn.agents.tree import FEATURE, VALUE, Tree, leaf
+from everlearn.agents.tree import FEATURE, FREE, LEAF, NO, VALUE, VISITS, YES, Tree, leaf
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.errors import InputError, require
 from everlearn.protocol import Label, Table
@@ -47,7 +50,7 @@ class Frozen(NamedTuple):
     policy: Table
 
 
-def freeze(agent: Agent) -> Frozen:
+def freeze(agent: Agent, *, rare: float | None = None) -> Frozen:
     """Return the agent's task with the learned state as its aleatoric state, and a fixed policy over these states.
 
     The policy mostly takes the actions that the agent has taken most often.  (This is unrelated to ``Live.freeze``.)
@@ -56,6 +59,10 @@ def freeze(agent: Agent) -> Frozen:
     ----------
     agent:
         an agent with the design ``learned``; it is not changed
+    rare:
+        if given, leave out questions that do not matter to the policy: those with the same most frequent action after
+        both answers, and those with an answer that came in less than this share of all steps.  The state is then
+        smaller, and often only so can theory evaluate the policy.  By default all questions are kept
 
     Examples
     --------
@@ -75,12 +82,21 @@ def freeze(agent: Agent) -> Frozen:
     >>> round(abs(theory.distortion(10).value), 6), round(theory.best_aleatoric.average_reward * 6, 6)
     (0.0, 1.0)
 
+    Its policy needs fewer questions than it has asked:
+
+    >>> len(theory.task.states) > len(el.freeze(agent, rare=0).task.states)
+    True
+
     """
     remedy = "give an agent; pass finished= to el.run to get the agent of a run"
     require(isinstance(agent, Agent), "agent", type(agent).__name__, remedy)
     knowledge = agent.knowledge
     if not isinstance(knowledge, Tree):
         raise InputError("agent", agent.design.name, "its state is given, not learned; give an agent 'learned'")
+    require(rare is None or 0 <= rare < 1, "rare", rare, "give a share of all steps, from 0 to less than 1, or None")
+    rows = settled_policy(knowledge.cells)
+    if rare is not None:
+        knowledge, rows = simplified(knowledge, rows, rare)
     kept, sizes, indexed = Kept(knowledge), knowledge.sizes, agent.indexed
 
     def follow(memory: Any, action: Label, observation: Label) -> Label:
@@ -89,17 +105,41 @@ def freeze(agent: Agent) -> Frozen:
         return kept.memory(past)
 
     task = seen_through(agent.task, AleatoricState(kept.memory(sizes.begin()), follow))
-    return Frozen(task, _policy(agent, kept, task))
+    nodes, pairs = copied(knowledge), cast("tuple[tuple[Label, Any], ...]", task.states)
+    return Frozen(task, rows[[_leaf(nodes, kept, indexed.state(natural), memory) for natural, memory in pairs]])
 
 
-def _policy(agent: Agent, kept: Kept, task: Task) -> Table:
-    """Return the policy over the states of the frozen task."""
-    knowledge, rows = copied(agent.knowledge), []
-    pairs: Any = task.states
-    for natural, memory in pairs:
-        knowledge.past[:] = kept.past(memory)
-        rows.append(leaf(knowledge, agent.indexed.state(natural)))
-    return settled_policy(knowledge.cells[rows])
+def _leaf(knowledge: Tree, kept: Kept, natural: int, memory: Any) -> int:
+    """Return the leaf in which the agent is with a memory; it is put into ``knowledge``."""
+    knowledge.past[:] = kept.past(memory)
+    return leaf(knowledge, natural)
+
+
+def simplified(knowledge: Tree, rows: Table, rare: float) -> tuple[Tree, Table]:
+    """Return a tree without the questions that do not matter to a policy, and this policy; both have a row per node.
+
+    From the bottom up, a question between two leaves is left out if both have the same most frequent action: the
+    probabilities are then averaged by visits.  It is also left out if one leaf has less than the share ``rare`` of all
+    visits: the other leaf then stands for both.
+    """
+    nodes, policy = knowledge.nodes.copy(), rows.copy()
+    order = [*range(knowledge.states)]  # each node comes before those below it
+    for node in order:
+        if nodes[node, FEATURE] >= 0:
+            order += nodes[node, [YES, NO]].tolist()
+    least = rare * sum(int(nodes[node, VISITS]) for node in order if nodes[node, FEATURE] == LEAF)
+    for node in reversed(order):
+        if nodes[node, FEATURE] >= 0:
+            few, many = sorted(nodes[node, [YES, NO]].tolist(), key=lambda child: int(nodes[child, VISITS]))
+            visits = nodes[[few, many], VISITS]
+            nodes[node, VISITS] = visits.sum()
+            same = policy[few].argmax() == policy[many].argmax()
+            if (nodes[[few, many], FEATURE] == LEAF).all() and (same or visits[0] < least):
+                mixed = same and visits[0] > 0
+                policy[node] = np.average(policy[[few, many]], axis=0, weights=visits) if mixed else policy[many]
+                nodes[node, FEATURE] = LEAF
+                nodes[[few, many], FEATURE] = FREE
+    return knowledge._replace(nodes=nodes), policy
 
 
 def settled_policy(cells: NDArray[Any]) -> Table:

@@ -18,7 +18,7 @@ from numba.extending import NativeValue, intrinsic, models, overload, register_m
 
 from everlearn.engine.copies import copied
 from everlearn.engine.linking import LINKED
-from everlearn.engine.parts import by_field, first_part, part_of
+from everlearn.engine.parts import by_field, first_part, part_of, whole
 from everlearn.randomness import stream_of, uniform
 from everlearn.sources import callees, fingerprint
 
@@ -145,9 +145,7 @@ def note_by(token: Any, *_others: Any) -> Any:
 @by_type
 def first_by(token: Any, knowledge: Any, _lanes: Any) -> Any:
     """Return the knowledge of the first lane if the design is the user's, else the knowledge of all lanes."""
-    if token.checked:
-        return by_field(knowledge, first_part)
-    return lambda _token, knowledge, _lanes: knowledge
+    return by_field(knowledge, first_part if token.checked else whole)
 
 
 @by_type

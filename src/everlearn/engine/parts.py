@@ -2,6 +2,8 @@
 
 Runs of a user's design are stacked along the first axis of its arrays.  Each run sees only its own part, so that an
 index that would reach into another run's part is out of range.  A part owns no memory, so no references are counted.
+Neither are they for the arrays of a built-in design, which it sees whole: counting took two thirds of the time of a
+design whose functions have branches, because each field of a record is a new view.
 """
 
 from __future__ import annotations
@@ -39,6 +41,17 @@ def first_part(_context: Any, array: Any, runs: Any) -> Any:
         return _view(context, builder, signature, whole, whole.data, shape)
 
     return array(array, runs), generate
+
+
+@intrinsic
+def whole(_context: Any, array: Any, _runs: Any) -> Any:
+    """Return an array as a view that owns no memory."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_struct = make_array(array)(context, builder, value=arguments[0])
+        return _view(context, builder, signature, array_struct, array_struct.data, [])
+
+    return array(array, _runs), generate
 
 
 @intrinsic
