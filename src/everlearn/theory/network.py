@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from everlearn.environments.network import Network
 from everlearn.errors import require
 from everlearn.protocol import Table
+from everlearn.theory.potentials import MARGIN, Potential, below
 
 MOST_POINTS = 20_000_000
 """The most numbers that are stored for a grid, (N + 1) to the power of the number of classes."""
@@ -45,10 +46,16 @@ MOST_POINTS = 20_000_000
 SWEEPS, LOOKED = 20_000, 50
 """The most sweeps of value iteration, and after how many the residuals are looked at."""
 
+SETTLED = 1e-4
+"""The potentials outside the grid are moved towards the values at its edge until bounds change by a smaller part."""
+
+CLEAR = 1e-3
+"""How far potentials that crossed those values are moved back, relative to the largest value."""
+
 FAR, POINTS = 1e-12, 50_000
 """A default grid reaches lengths that are about so unlikely, but has at most so many points."""
 
-ROUNDING = 16 * np.finfo(float).eps
+ROUNDING = 64 * np.finfo(float).eps
 """A bound on the relative error of a residual, which adds about ten products."""
 
 
@@ -92,15 +99,6 @@ class Options(NamedTuple):
     needs: NDArray[np.int64]
 
 
-class Beyond(NamedTuple):
-    """E, which continues V outside the grid: K and q; and C, such that c + A E <= (1 - m) c + m C."""
-
-    K: float
-    q: Table
-    m: float
-    C: float
-
-
 def default_jobs(network: Network) -> int:
     """Return the size of a grid that takes seconds: as large as the load needs, or as the number of points allows.
 
@@ -132,66 +130,71 @@ def network_optimum(network: Network, jobs: int | None = None, tolerance: float 
     """
     require(network.load < 1, "load of the network", network.load, "is not stable; give lower arrival rates")
     jobs = default_jobs(network) if jobs is None else jobs
-    size = (jobs + 1.0) ** network.classes
+    size = (jobs + 2.0) ** network.classes
     require(jobs >= 1 and size <= MOST_POINTS, "jobs", jobs, f"give 1 or more, with at most {MOST_POINTS:,} points")
-    problem, beyond, values = _Problem(network, jobs), _beyond(network, jobs), np.zeros(int(size))
-    least = problem.solve(values, Beyond(0.0, np.zeros(network.classes), 0.0, 0.0), False, tolerance)
-    cost = problem.cost()
-    rounding = ROUNDING * float(np.abs(values).max())
-    require(bool(values[cost < least].min() >= -rounding), "jobs", jobs, "is too small for a bound; give more")
-    while True:
-        most = problem.solve(values, beyond, True, tolerance)
-        near = (beyond.m - 1) * cost < beyond.m * beyond.C - most
-        short = float((values - problem.quadratic(beyond))[near].max())
-        if short <= 0:
-            shape = (jobs + 1,) * network.classes
-            return NetworkOptimum(-most, -least, values.reshape(shape))
-        beyond = beyond._replace(K=beyond.K + short + 1.0)
+    grid = _Grid(network, jobs)
+    most = grid.bound(_beyond(network, jobs), True, tolerance)
+    values = grid.inside()
+    least = grid.bound(below(network, jobs, most), False, tolerance)
+    return NetworkOptimum(-most, -least, values)
 
 
-class _Problem:
-    """A network on a grid, and what the compiled code needs of it."""
+class _Grid:
+    """The values of all lengths with at most one job more than a number of jobs, and what the compiled code needs."""
 
     def __init__(self, network: Network, jobs: int) -> None:
-        self.clock, self.jobs = network.clock, jobs
-        self.strides = np.array([(jobs + 1) ** (network.classes - 1 - k) for k in range(network.classes)])
+        self.clock, self.jobs, n = network.clock, jobs, network.classes
+        self.strides = np.array([(jobs + 2) ** (n - 1 - k) for k in range(n)])
         self.arrivals, self.holding = np.array(network.arrivals, dtype=float), np.array(network.holding, dtype=float)
         routes = np.array([-1 if to is None else to for to in network.routes])
         self.constants = jobs, self.strides, self.arrivals, routes, self.holding, *_options(network)
+        self.values = np.zeros((jobs + 2,) * n)
+        total = sum(np.ogrid[(slice(jobs + 2),) * n])
+        self.edge, self.exits = (np.array(np.nonzero(total == level)) for level in (jobs, jobs + 1))
 
-    def solve(self, values: Table, beyond: Beyond, upper: bool, tolerance: float) -> float:
+    def bound(self, outside: list[Potential], upper: bool, tolerance: float) -> float:
+        """Return a bound on the cost, from values that continue as the least, or greatest, of these potentials."""
+        sign = 1.0 if upper else -1.0
+        beyond = np.array([each(self.exits) for each in outside])
+        near = np.array([each(self.edge) for each in outside])
+        shifts, pace, last = np.zeros((len(outside), 1)), 1.0, np.inf
+        while True:
+            self.values[tuple(self.exits)] = sign * (sign * (beyond + shifts)).min(axis=0)
+            found = self.solve(upper, tolerance)
+            short = (sign * (self.values[tuple(self.edge)] - near - shifts)).max(axis=1, keepdims=True)
+            print(upper, found, short.max(), shifts.ravel()[:3], pace, flush=True)
+            if short.max() > 0:
+                pace = 1.0
+            elif abs(found - last) <= SETTLED * abs(found):
+                return found
+            else:
+                pace, last = 2.0 * pace, found
+            shifts += sign * np.where(short > 0, 2.0 * short + CLEAR * self.values.max(), pace * short)
+
+    def solve(self, upper: bool, tolerance: float) -> float:
         """Improve values by value iteration, in place and without loops; return the bound that they prove.
 
         They prove a bound whenever the iteration stops; it does when that is close to the estimate of g that makes the
         equation true for the empty network, whose value stays zero.
         """
-        sweep, entered, bound = _compiled(_sweep), self.arrivals > 0, 0.0
+        sweep, entered, bound, values = _compiled(_sweep), self.arrivals > 0, 0.0, self.values.ravel()
         for count in range(1, SWEEPS + 1):
             gain = float(self.arrivals[entered] @ values[self.strides[entered]])
-            sweep(values, *self.constants, beyond.K, beyond.q, gain, True)
+            sweep(values, *self.constants, gain, True)
             if count % LOOKED == 0:
-                bound = sweep(values, *self.constants, beyond.K, beyond.q, gain, False)[upper]
+                bound = sweep(values, *self.constants, gain, False)[upper]
                 if abs(bound - gain) <= tolerance * max(1.0, gain):
                     break
-        largest = float(np.abs(values).max()) + beyond.K + float(beyond.q.max()) * (self.jobs + 1) ** 2
-        return float(bound + (2 * upper - 1) * ROUNDING * self.clock * largest)
+        return float(bound + (2 * upper - 1) * ROUNDING * self.clock * float(np.abs(values).max()))
 
-    def cost(self) -> Table:
-        """Return c by the index of a value, infinite off the grid."""
-        lengths = self._lengths()
-        cost = sum(h * x for h, x in zip(self.holding, lengths, strict=True))
-        return np.where(sum(lengths) <= self.jobs, cost, np.inf).ravel()
-
-    def quadratic(self, beyond: Beyond) -> Table:
-        """Return E by the index of a value."""
-        parts = (0.5 * q * x * (x + 1.0) for q, x in zip(beyond.q, self._lengths(), strict=True))
-        return np.asarray(beyond.K + sum(parts)).ravel()
-
-    def _lengths(self) -> Any:
-        return np.ogrid[(slice(self.jobs + 1),) * len(self.strides)]
+    def inside(self) -> Table:
+        """Return a copy of the values without those of one job more."""
+        values = self.values.copy()
+        values[tuple(self.exits)] = 0.0
+        return values[(slice(self.jobs + 1),) * values.ndim]
 
 
-def _beyond(network: Network, jobs: int) -> Beyond:
+def _beyond(network: Network, jobs: int) -> list[Potential]:
     """Return E, with K = 0: find the shares that maximise the least s_k, and then m."""
     from scipy.optimize import linprog
 
@@ -214,8 +217,9 @@ def _beyond(network: Network, jobs: int) -> Beyond:
     remedy = f"a bound takes a grid of {needed:,} jobs, which is too large; simulate rules instead"
     require(least > C or (needed + 1.0) ** n <= MOST_POINTS, "network", size, remedy)
     require(least > C, "jobs", jobs, f"is too small for a bound; give {needed:,} or more")
-    m = 1.000001 * least / (least - C)
-    return Beyond(0.0, m * h_by_s * (1 + 1e-9), m, C)
+    half = 0.5 * (1.0 + MARGIN) * least / (least - C) * h_by_s
+    squares = np.diag(half)[np.triu_indices(n)]
+    return [Potential(np.concatenate([squares, half]), 0.0)]
 
 
 def _options(network: Network) -> Options:
@@ -252,7 +256,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sweep(  # type: ignore[no-untyped-def]  # noqa: C901
-    V, jobs, strides, arrivals, routes, holding, groups, options, classes, rates, needs, K, q, gain, update
+    V, jobs, strides, arrivals, routes, holding, groups, options, classes, rates, needs, gain, update
 ):
     """Return the least and the greatest c + A V over the grid; with ``update``, solve for V at each point in turn."""
     n = len(strides)
@@ -260,15 +264,10 @@ def _sweep(  # type: ignore[no-untyped-def]  # noqa: C901
     low, high, i, total = np.inf, -np.inf, 0, 0
     while True:
         v, value, leaving = V[i], 0.0, 0.0
-        E = K - v
         for k in range(n):
             value += holding[k] * y[k]
-            if total == jobs:
-                E += 0.5 * q[k] * y[k] * (y[k] + 1)
-        for k in range(n):
             if arrivals[k] > 0.0:
-                rise = V[i + strides[k]] - v if total < jobs else E + q[k] * (y[k] + 1)
-                value += arrivals[k] * rise
+                value += arrivals[k] * (V[i + strides[k]] - v)
                 leaving += arrivals[k]
             if y[k] > 0:
                 j = routes[k]
