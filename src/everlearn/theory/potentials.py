@@ -8,8 +8,9 @@ linear program finds the best V (Bertsimas, Paschalidis and Tsitsiklis, 1994; Ku
 - An affine function is at least g on all lengths that occur if its coefficients are at least 0 and it is at least g at
   the least of these lengths.  For the lower bound, the best of what a server can do is at least an affine function u of
   x, which is at most 0 (idle) and at most what the service of class k changes, wherever x_k >= 1.
-- For the upper bound, the policy depends only on *levels*: min(x_k, m_k), where m_k is the number of servers of class k.
-  So there are finitely many affine functions.  Policies are orders of priority, and fixed shares of the servers' time.
+- For the upper bound, the policy depends only on *levels*: min(x_k, m_k), where m_k is the number of servers of class
+  k.  So there are finitely many affine functions.  Policies are orders of priority; the cost of fixed shares of the
+  servers' time is known where each class has one server.
 
 A quadratic function is not bounded, but the lower bound needs only that it may be cut off far away: multiply V by a
 function of the number of jobs that is 1 up to a very large number and then falls to 0 as slowly as a small multiple of
@@ -20,9 +21,10 @@ solved, so that its tolerance does not count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice, permutations, product
-from typing import NamedTuple
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +35,14 @@ from everlearn.protocol import Table
 MARGIN = 1e-6
 """By how much solutions are shrunk or stretched, which is more than a linear program's tolerance."""
 
+ROUNDED = 1e-9
+"""By how much what is computed may be wrong in floating-point numbers, relative to costs; the true error is smaller."""
+
 STEEP = 1e3
 """A potential may have a slope at 0 of at most -``STEEP`` times its curvature, so that it is bounded below."""
 
-MOST_LEVELS, MOST_ORDERS = 1_024, 64
-"""The most levels that a policy may depend on, and the most orders of priority that are tried."""
+MOST_LEVELS = 4_096
+"""The most levels, all orders of priority together, for which programs are solved."""
 
 
 class Potential(NamedTuple):
@@ -46,12 +51,12 @@ class Potential(NamedTuple):
     weights: Table
     cost: float
 
-    def __call__(self, lengths: Table) -> Table:
+    def __call__(self, lengths: NDArray[Any]) -> Table:
         """Return V at the lengths in the columns."""
         return np.asarray(self.weights @ _features(lengths))
 
 
-def _features(lengths: Table) -> Table:
+def _features(lengths: NDArray[Any]) -> Table:
     first, second = np.triu_indices(len(lengths))
     return np.concatenate([lengths[first] * lengths[second], lengths])
 
@@ -75,18 +80,18 @@ class _Moves:
         self.served = np.array([_changes(joins[ends[k]] - joins[k]) for k in range(n)])
 
 
-def cost_at_least(network: Network) -> Potential:
-    """Return a potential and the cost below which no policy is.
+def cost_at_least(network: Network) -> float:
+    """Return a cost below which no policy is.
 
     Examples
     --------
     It is exact for the M/M/1 queue at half load.
 
-    >>> round(cost_at_least(Network((0.5,), ((1.0,),), (None,), (1,))).cost, 4)
+    >>> round(cost_at_least(Network((0.5,), ((1.0,),), (None,), (1,))), 4)
     1.0
 
     """
-    return _below(network, None, 0.0, np.zeros(network.classes))
+    return max(0.0, (1 - ROUNDED) * _below(network, None, 0.0, np.zeros(network.classes)).cost)
 
 
 def below(network: Network, jobs: int, cost: float) -> list[Potential]:
@@ -132,7 +137,7 @@ def _below(network: Network, jobs: int | None, cost: float, where: Table) -> Pot
     proved = moves.cost + moves.arriving @ weights
     for s, classes in enumerate(network.skills):
         proved += _least(n, [(k, network.services[s][k] * moves.served[k] @ weights) for k in classes])
-    if min(proved[:n]) <= 0:
+    if min(proved[:n]) <= ROUNDED:
         return Potential(weights, -np.inf)
     return Potential(weights, float(proved[n] if jobs is None else proved[n] + (jobs + 1) * proved[:n].min()))
 
@@ -148,74 +153,86 @@ Policy = Callable[[tuple[int, ...]], list[float]]
 """From levels to the rate at which each class is served."""
 
 
-def cost_at_most(network: Network) -> Potential | None:
-    """Return a potential and the cost of a policy, if a program finds one."""
-    found = [_above(network, policy, None, 0.0) for policy in _policies(network)]
-    return min((each for each in found if each is not None), key=lambda each: each.cost, default=None)
+def cost_at_most(network: Network) -> float:
+    """Return what a known policy costs at most: an order of priority, or fixed shares; infinity if none is found.
 
+    Examples
+    --------
+    >>> round(cost_at_most(Network((0.5,), ((1.0,),), (None,), (1,))), 4)
+    1.0
 
-def above(network: Network, jobs: int, cost: float) -> Potential | None:
-    """Return a potential that proves that a policy costs at most ``cost`` if there are always more than ``jobs`` jobs.
-
-    Of all policies, take that with the least potential.
     """
-    found = [_above(network, policy, jobs, cost) for policy in _policies(network)]
-    where = jobs * np.vstack([np.eye(network.classes), np.full(network.classes, 1 / network.classes)]).T
-    return min((each for each in found if each is not None), key=lambda each: float(each(where).sum()), default=None)
+    most = [len(servers) for servers in _servers(network)]
+    number = MOST_LEVELS // prod(m + 1 for m in most)
+    levels = list(product(*(range(m + 1) for m in most))) if number else []
+    orders = product(*(permutations(_oldest_first(network, classes)) for classes in network.skills))
+    found = [_above(network, levels, _priority(network, order)) for order in islice(orders, number)]
+    return (1 + ROUNDED) * min([shared_cost(network), *found])
 
 
-def _policies(network: Network) -> Iterator[Policy]:
-    """Yield fixed shares, and orders of priority."""
-    for orders in islice(product(*(permutations(classes) for classes in network.skills)), MOST_ORDERS):
-        def rates(levels: tuple[int, ...], orders: tuple[tuple[int, ...], ...] = orders) -> list[float]:
-            return network.work(levels, tuple(max(order, key=lambda k: levels[k] > 0) for order in orders))
-        yield rates
+def shared_cost(network: Network) -> float:
+    """Return the least cost of fixed shares of each server's time, if each class has one server; otherwise infinity.
+
+    Each class is then an M/M/1 queue in a network of product form (Jackson, 1957), and the shares that exceed the load
+    are proportional to the square root of h lambda / mu (Kleinrock, 1964).
+
+    Examples
+    --------
+    >>> round(shared_cost(Network((0.3, 0.0), ((1.0, 0.0), (0.0, 1.0)), (1, None), (1, 1))), 4)
+    0.8571
+
+    """
+    if any(len(servers) > 1 for servers in _servers(network)):
+        return np.inf
+    cost = 0.0
+    for s, classes in enumerate(network.skills):
+        loads = np.array([network.throughput[k] / network.services[s][k] for k in classes])
+        cost += np.sqrt(loads * [network.holding[k] for k in classes]).sum() ** 2 / (1.0 - loads.sum())
+    return float(cost)
 
 
-def _levels(network: Network) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    most = tuple(sum(k in classes for classes in network.skills) for k in range(network.classes))
-    return most, list(product(*(range(m + 1) for m in most)))
+def _servers(network: Network) -> list[list[int]]:
+    return [[s for s, classes in enumerate(network.skills) if k in classes] for k in range(network.classes)]
 
 
-def _above(network: Network, policy: Policy, jobs: int | None, cost: float) -> Potential | None:
+def _oldest_first(network: Network, classes: tuple[int, ...]) -> list[int]:
+    return sorted(classes, key=lambda k: network.steps_left[k])
+
+
+def _priority(network: Network, orders: tuple[tuple[int, ...], ...]) -> Policy:
+    def rates(levels: tuple[int, ...]) -> list[float]:
+        return network.work(levels, tuple(max(order, key=lambda k: levels[k] > 0) for order in orders))
+
+    return rates
+
+
+def _above(network: Network, levels: list[tuple[int, ...]], policy: Policy) -> float:
+    """Return the least cost that a potential proves of a policy; infinity if there is none."""
     from scipy.optimize import linprog
 
-    n, moves = network.classes, _Moves(network)
+    n, moves, most = network.classes, _Moves(network), levels[-1]
     size = moves.served.shape[2]
-    most, levels = _levels(network)
-    corners, changes, costs, flat = [], [], [], []
+    corners, slopes, costs, holding = [], [], [], []
     for level in levels:
         change = moves.arriving + np.tensordot(policy(level), moves.served, 1)
+        corner = np.array([*level, 1.0])
+        corners.append(corner @ change)
+        costs.append(corner @ moves.cost)
         free = [k for k in range(n) if level[k] == most[k]]
-        if jobs is None:
-            points = [np.array([*level, 1.0])]
-        else:
-            points = [np.array([*level, 1.0]) + np.eye(n + 1)[k] * max(jobs + 1 - sum(level), 0) for k in free]
-        for p in points:
-            changes.append(p @ change)
-            costs.append(p @ moves.cost)
-        for k in free:
-            flat.append((change[k], moves.cost[k]))
-    F, fc = np.array([a for a, _ in flat]), np.array([c for _, c in flat])
-    C, cc = np.array(changes), np.array(costs)
-    first, second = np.triu_indices(n)
-    bounds_below = np.zeros((n, size + 1))
-    for k in range(n):
-        bounds_below[k, np.flatnonzero((first == k) & (second == k))[0]] = -STEEP
-        bounds_below[k, len(first) + k] = -1.0
-    one = np.ones((len(C), 1))
-    rows = np.vstack([np.hstack([F, np.zeros((len(F), 1))]), np.hstack([C, -one]), bounds_below])
-    limits = np.concatenate([-fc, -cc, np.zeros(n)])
-    bounds = [(0.0, None)] * len(first) + [(None, None)] * n
-    if jobs is None:
-        goal, bounds = np.eye(size + 1)[size], [*bounds, (None, None)]
-    else:
-        where = jobs * np.vstack([np.eye(n), np.full(n, 1 / n)]).T
-        goal, bounds = np.append(_features(where).sum(axis=1), 0.0), [*bounds, ((1 - MARGIN) * cost,) * 2]
-    solved = linprog(goal, rows, limits, bounds=bounds).x
+        slopes.append(change[free])
+        holding.append(moves.cost[free])
+    corner, cost, slope, held = np.array(corners), np.array(costs), np.vstack(slopes), np.concatenate(holding)
+    squares = np.flatnonzero(np.equal(*np.triu_indices(n)))
+    steep = np.zeros((n, size + 1))
+    steep[range(n), squares], steep[range(n), range(size - n, size)] = -STEEP, -1.0
+    rows = np.vstack([np.pad(slope, ((0, 0), (0, 1))), np.pad(corner, ((0, 0), (0, 1)), constant_values=-1.0), steep])
+    limits = np.concatenate([-held, -cost, np.zeros(n)])
+    bounds = [(0.0, None)] * (size - n) + [(None, None)] * (n + 1)
+    solved = linprog(np.eye(size + 1)[size], rows, limits, bounds=bounds).x
     if solved is None:
-        return None
+        return np.inf
     weights = (1 + MARGIN) * solved[:size]
-    if max(fc + F @ weights) > 0:
-        return None
-    return Potential(weights, float((cc + C @ weights).max()))
+    weights[: size - n] = np.maximum(weights[: size - n], 0.0)
+    bounded = (weights[squares] > 0) | (weights[size - n :] >= 0)
+    proved = bounded.all() and max(held + slope @ weights) <= -ROUNDED
+    return float((cost + corner @ weights).max()) if proved else np.inf
