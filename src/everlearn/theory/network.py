@@ -173,15 +173,18 @@ class _Grid:
         sign = 1.0 if upper else -1.0
         beyond = np.array([each(self.exits) for each in outside])
         near = np.array([each(self.edge) for each in outside])
-        shifts, pace, last = np.zeros((len(outside), 1)), 1.0, np.inf
+        shifts, pace, last, settled = np.zeros((len(outside), 1)), 1.0, np.inf, False
         for moves in count():
             self.values[tuple(self.exits)] = sign * (sign * (beyond + shifts)).min(axis=0)
-            found = self.solve(upper, tolerance)
+            found = self.solve(upper, tolerance if settled else max(tolerance, SETTLED))
             short = (sign * (self.values[tuple(self.edge)] - near - shifts)).max(axis=1, keepdims=True)
+            if short.max() <= 0 and settled:
+                break
             if short.max() > 0:
                 pace = 1.0
             elif abs(found - last) <= SETTLED * abs(found) or moves >= MOST_MOVES:
-                break
+                settled = True
+                continue
             else:
                 pace, last = 2.0 * pace, found
             shifts += sign * np.where(short > 0, 2.0 * short + CLEAR * self.values.max(), pace * short)
