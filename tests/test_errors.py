@@ -60,6 +60,7 @@ def test_a_schedule_error_carries_its_step():
     ("value", "known", "message"),
     [
         ("growing", ["static", "growing-horizon"], "known: growing-horizon, static (did you mean growing-horizon?)"),
+        ("Q-Learning", ["r-learning", "q-learning"], "known: q-learning, r-learning (did you mean q-learning?)"),
         ("zebra", ["static", "growing-horizon"], "known: growing-horizon, static"),
         ("zebra", [], "known: none"),
         ("zebra", ["best", "best, by search"], "known: 'best', 'best, by search'"),

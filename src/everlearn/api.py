@@ -63,7 +63,7 @@ def run(
     steps:
         number of steps per run
     runs:
-        number of independent runs (of each agent on each task)
+        number of independent runs
     seed:
         the random seed
     engine:

@@ -115,8 +115,9 @@ class UnknownName(InputError):  # noqa: N818 - reads as what it is
         self.known = sorted(known)
         names = map(repr, self.known) if any("," in name for name in self.known) else self.known
         remedy = f"known: {', '.join(names) or 'none'}"
-        if near := get_close_matches(shown(value, str), self.known, n=1, cutoff=0.5):
-            remedy += f" (did you mean {near[0]}?)"
+        written = {name.lower(): name for name in self.known}
+        if near := get_close_matches(shown(value, str).lower(), written, n=1, cutoff=0.5):
+            remedy += f" (did you mean {written[near[0]]}?)"
         super().__init__(argument, value, remedy + hint)
 
 

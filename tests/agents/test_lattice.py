@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.lattice import PLACE, REWARD, TRIALS, VISITS, Lattice, back_up, lattice, move_between
+from everlearn.agents.lattice import Lattice, back_up, lattice, move_between
 from everlearn.aleatoric.places import find_places
 from everlearn.errors import InputError
 from everlearn.tasks.queueing_network import queueing_network
@@ -27,13 +27,13 @@ def informed(task: el.Task, design: el.Design) -> Lattice:
         for a, action in enumerate(task.actions):
             for observation, probability, _ in task.model.outcomes(s, action):
                 following, reward = indexed.step(s, a, indexed.observation(observation))
-                cell, weight = knowledge.kinds[s], LARGE * probability
+                cell, weight = knowledge.grid.kinds[s], LARGE * probability
                 assert label == task.states[s]
                 knowledge.counts[cell, a, move_between(knowledge, s, following)] += weight
-                sums = knowledge.sums[cell, a]
-                sums[VISITS] += weight
-                sums[REWARD] += weight * (reward - low) / scope
-                sums[PLACE:] += weight * knowledge.places[following]
+                sums, place = knowledge.totals[cell], knowledge.grid.places[following]
+                sums["visits"][a] += weight
+                sums["reward"][a] += weight * (reward - low) / scope
+                sums["place"].reshape(-1, len(place))[a] += weight * place
     return knowledge
 
 
@@ -42,7 +42,7 @@ def test_planning_finds_the_optimum(near):
     # With near=1, all lengths between the ends share their moves, and the optimum is the same.
     task = queueing_network(queues=1, capacity=5, window=0, fast_cost=2.0)
     knowledge = informed(task, lattice(near=near))
-    assert len(knowledge.sums) == (3 if near == 1 else 6)
+    assert len(knowledge.totals) == (3 if near == 1 else 6)
     for _ in range(1500):
         for s in range(6):
             back_up(knowledge, s, 0.3)
@@ -56,7 +56,7 @@ def test_a_move_is_known_where_it_was_never_seen():
     for observation in (1, 2):
         agent.observe(observation, executed="right")
     knowledge = agent.knowledge
-    assert knowledge.kinds.tolist() == [2, 1, 1, 1, 1, 0]
+    assert knowledge.grid.kinds.tolist() == [2, 1, 1, 1, 1, 0]
     assert knowledge.counts[1].sum() == 1
     knowledge.cells["best"][4] = 7.0
     back_up(knowledge, 3, 0.0)
@@ -82,7 +82,7 @@ def test_seldom_taken_actions_are_taken():
     environment = agent.task.start(environment_stream(1))
     for _ in range(400):
         agent.observe(environment.step(agent.act()))
-    visits = agent.knowledge.sums[:, :, TRIALS]
+    visits = agent.knowledge.totals["trials"]
     met = visits.sum(axis=1) > 100
     assert met.any()
     assert visits[met].min() >= 3 * math.log(301)
@@ -102,9 +102,9 @@ def test_every_action_is_tried_where_nothing_can_be_learned():
     environment = agent.task.start(environment_stream(1))
     for _ in range(400):
         agent.observe(environment.step(agent.act()))
-    sums = agent.knowledge.sums
-    assert sums[:, :, VISITS].sum() == 0
-    assert sums[:, :, TRIALS].min() >= 2 * math.log(151)
+    sums = agent.knowledge.totals
+    assert sums["visits"].sum() == 0
+    assert sums["trials"].min() >= 2 * math.log(151)
 
 
 def test_every_step_between_states_that_are_no_lattice_is_learned_from():

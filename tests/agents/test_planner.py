@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
+from everlearn.agents import backups, sparse_model
 from everlearn.agents import planner as module
 from everlearn.agents.knowledge import copied
 from everlearn.agents.planner import planner
@@ -80,7 +81,7 @@ class Literal:
         self.back_up(self.s)
         self.back_up(following)
         visits = len(self.past[self.s, action])
-        rests = max(self.changes[-2] + self.changes[-1]) <= module.TOLERANCE
+        rests = max(self.changes[-2] + self.changes[-1]) <= backups.TOLERANCE
         self.rests += rests
         for _ in range(min(1, self.backups) if rests else self.backups):
             self.back_up(self.met[self.turn])
@@ -112,7 +113,7 @@ class Literal:
             gain = sum(share * each for share, (_, each) in zip(kept, self.gains, strict=True))
             noise = sum(share * each**2 for share, (_, each) in zip(kept, self.gains, strict=True))
             followed = self.follows
-            self.follows = gain >= 0 and (self.follows or gain > module.EVIDENCE * math.sqrt(noise))
+            self.follows = gain >= 0 and (self.follows or gain > sparse_model.EVIDENCE * math.sqrt(noise))
             self.changes[-1] += [math.inf] if self.follows != followed else []
 
     def back_up(self, s):
@@ -147,7 +148,7 @@ class Literal:
     "task", [pytest.param(random_mdp(1), marks=pytest.mark.soak), "riverswim"], ids=["mdp", "river"]
 )
 def test_it_is_the_literal_form(task, given, monkeypatch):
-    monkeypatch.setattr(module, "TOLERANCE", 0.1)  # it rests within few steps, and wakes up again
+    monkeypatch.setattr(backups, "TOLERANCE", 0.1)  # it rests within few steps, and wakes up again
     agent = el.Agent(task, planner(**given), seed=3)
     literal = Literal(agent.indexed.states, agent.indexed.actions, **given)
     literal.s = agent.situation
@@ -161,7 +162,7 @@ def follows(agent) -> bool:
 
 
 def test_it_is_the_literal_form_when_the_environment_changes(monkeypatch):
-    monkeypatch.setattr(module, "EVIDENCE", 1.1)  # few steps are enough; with 1, the first would be a tie
+    monkeypatch.setattr(sparse_model, "EVIDENCE", 1.1)  # few steps are enough; with 1, the first would be a tie
     given = {"fading": 0.1, "backups": 3}
     drift = {"task.period": 60, "task.window": 0, "task.floor": 0.0, "task.height": 1.0}
     agent = el.Agent("drifting", planner(**given), parameters=drift, seed=3)
@@ -177,18 +178,18 @@ def test_it_rests_while_there_is_nothing_to_plan():
     environment = agent.task.start(environment_stream(1))
     for _ in range(1500):
         agent.observe(environment.step(agent.act()))
-    assert module.settled(agent.knowledge.run)
+    assert backups.settled(agent.knowledge.run)
     s, a = agent.situation, agent.task.actions.index(agent.act())
     following = int(agent.knowledge.links["to"].reshape(20, 3, -1)[s, a, 0])
     for reward, nothing_new in ((agent.inspect()["R"][s, a], True), (-9.0, False)):
         knowledge = copied(agent.knowledge)
         module.study(knowledge, el.Experience(s, a, following, reward, following), 1501)
-        assert module.settled(knowledge.run) == nothing_new
+        assert backups.settled(knowledge.run) == nothing_new
     knowledge = copied(agent.knowledge)
     knowledge.run["gain"], knowledge.run["noise"] = 1e3, 1.0
-    module.weigh(knowledge, 0.0, 1501)
+    sparse_model.weigh(knowledge, 0.0, 1501)
     assert knowledge.run["follows"][0, 0] == 1
-    assert not module.settled(knowledge.run)
+    assert not backups.settled(knowledge.run)
 
 
 def test_its_values_are_those_of_the_optimal_policy_of_a_known_model():

@@ -264,6 +264,12 @@ def test_a_file_of_something_else_is_refused(saved, agent, message):
     assert refused(saved, agent()) == message
 
 
+@pytest.mark.parametrize("parameters", [5, None, "text", [1, 2]], ids=str)
+def test_parameters_that_are_no_object_are_refused(saved, parameters):
+    edited(saved, lambda text: {**text, "identity": {**text["identity"], "parameters": parameters}})
+    assert refused(saved).startswith(f"it was saved with parameters {parameters!r}; this agent has {{")
+
+
 def test_a_file_of_an_agent_with_other_parameters_is_refused(tmp_path):
     path = tmp_path / "agent.npz"
     el.Agent("service-station", "static", parameters={"agent.phase": 10}).save(path)

@@ -24,6 +24,7 @@ from everlearn.errors import SnapshotError
 from everlearn.registry import locate, parameters
 from everlearn.tables import AnyTable, PairTable, settled_table
 from everlearn.tasks.registry import make_task
+from tests.conformance.brief import brief_parameters
 from tests.few import AGENTS_OF_EVERY_KIND, few
 from tests.worlds import pendulum, random_mdp
 
@@ -36,7 +37,7 @@ RUNS = 5
 
 def plan_of(task: el.Task, agent: str, steps: int, seed: int = 1, schedule: str | None = None) -> Plan:
     known = parameters(locate(agent, el.AGENTS, "agent"))
-    brief = {name: value for name, value in {"phase": 25, "duration": 200}.items() if name in known}
+    brief = {name.removeprefix("agent."): value for name, value in brief_parameters(agent).items()}
     design = make_design(agent, brief, schedule=schedule if "schedule" in known else None)
     return Plan(task, design, steps, RUNS, seed)
 

@@ -27,13 +27,22 @@ def own() -> el.Schedule:
     return el.Schedule(lambda t: 2 + t**0.25, lambda t: 1 / t, lambda t: 0.3 / t, lambda t: 0.0 if t % 97 == 0 else 0.9)
 
 
+def evaluated(timeline, lengths):
+    """Return copies of blocks, each made once the next block is evaluated, which is when the engine reads it."""
+    copies, current = [], timeline.next(lengths[0])
+    for length in [*lengths[1:], 1]:
+        following = timeline.next(length)
+        copies.append(current._replace(**{name: getattr(current, name).copy() for name in current._fields[1:]}))
+        current = following
+    return copies
+
+
 @pytest.mark.parametrize("name", [*SCHEDULES, "own"])
-@pytest.mark.parametrize("lengths", [(5000,), (1, 4095, 904), (37,) * 135 + (5,)])
+@pytest.mark.parametrize("lengths", [(5000,), (1, 4095, 904), (900, 64, 4000, 36), (37,) * 135 + (5,)])
 def test_blocks_of_any_length_say_what_the_interpreter_says(name, lengths):
     schedule = own() if name == "own" else make_schedule(*SCHEDULES[name])
     expected, _ = evaluate(schedule, range(1, 5001), Carry())
-    timeline = Timeline(schedule)
-    blocks = [timeline.next(length) for length in lengths]
+    blocks = evaluated(Timeline(schedule), lengths)
     for field in expected._fields[1:]:
         found = np.concatenate([getattr(block, field) for block in blocks])
         assert np.array_equal(found, getattr(expected, field)), field

@@ -127,7 +127,7 @@ def test_play_forty_steps_then_watch_the_race(game, file):
         else:
             game.evaluate("step(SLOW)")
     assert game.evaluate("document.querySelectorAll('.guilty').length") == 1
-    assert "One long wait among the last 12 customers is enough." in game.evaluate("blame()")
+    assert "One long wait among the last 12 customers is enough to keep people away." in game.evaluate("blame()")
     left = game.evaluate("+blame().match(/when (\\d+) more/)[1]")
     future = "Object.assign(Object.create(Station.prototype), you.station, {clock: 0})"
     serve = "let n = 0; for (; s.longest > 1; n += 1) s.depart(); return n;"
@@ -157,6 +157,24 @@ def test_play_forty_steps_then_watch_the_race(game, file):
     assert game.text("#at") != before, "the numbers below the chart are those under the pointer"
     game.click("#moments button")
     assert game.text("#at").replace(",", "") == game.evaluate("document.querySelector('#moments button').dataset.t")
+
+
+def test_a_page_that_holds_the_station_hears_how_high_it_is(game, file):
+    holder = file.with_name("holder.html")
+    hear = "addEventListener('message', ({ data }) => { window.told = data.height; })"
+    holder.write_text(f'<script>{hear}</script><iframe src="{file.name}" width="600"></iframe>')
+    game.call("Page.navigate", url=holder.as_uri())
+    assert wait_for(lambda: game.evaluate("window.told"), "a height") > 1000
+
+
+def test_nothing_moves_below_the_game_when_the_first_customer_comes(game, file):
+    """Whoever is about to click there meets what they see."""
+    reopen(game, file)
+    game.evaluate("clearTimeout(waiting); begin(); clearTimeout(waiting)")
+    lies = "document.querySelector('#moments').getBoundingClientRect().top"
+    before = game.evaluate(lies)
+    assert game.evaluate("while (!you.station.present) step(SLOW); you.t")
+    assert game.evaluate(lies) == before
 
 
 @pytest.mark.soak
@@ -196,6 +214,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(game, file, width, dark):
     game.evaluate("clearTimeout(waiting); advance(20000); draw(); moments()")
     assert violations(game) == []
     assert game.evaluate("document.documentElement.scrollWidth") == width
+    game.size(min(width, 338), SIZES[width], dark=dark)  # as on a phone, in a page of the documentation
     assert game.evaluate("(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll'))") == 0
     colours = game.evaluate(
         "['--practical', '--smooth', '--slow', '--you', '--edge'].map(name => { const e = document.createElement('i');"
@@ -206,7 +225,6 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(game, file, width, dark):
     assert min(contrast(colour, card) for colour in colours) >= 3
 
 
-@pytest.mark.soak
 def test_the_page_opens_with_the_station(shared, page):
     """What is served first is the file, with a way to everything else."""
     shared.size(1280, 900)

@@ -81,6 +81,7 @@ def test_run_the_station_and_see_the_curve_climb_above_always_slow(tab, page):
     wait_for(lambda: steps(tab) > 50_000, "50,000 steps")
     tab.click(".run")
     wait_for(lambda: button(tab) == "Run", "a button that runs")
+    wait_for(lambda: f"at={steps(tab)}" in tab.evaluate("location.href"), "the last picture")
     stopped = steps(tab)
     assert score(tab) > 2 * ALWAYS_SLOW
     circle, slow = tab.evaluate(

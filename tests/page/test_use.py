@@ -26,6 +26,7 @@ def run_to(tab: Tab, number: int) -> None:
     wait_for(lambda: steps(tab) > number, f"{number:,} steps")
     tab.press(" ", " ")
     wait_for(lambda: button(tab) == "Run", "a pause")
+    wait_for(lambda: f"at={steps(tab)}" in tab.evaluate("location.href"), "the last picture")  # later than the button
 
 
 def find(selector: str) -> str:
@@ -62,6 +63,18 @@ def test_controls_chart_and_scene_are_in_view(tab, page, width, number):
     assert 0 <= visible(tab, "svg.chart")[0] < visible(tab, "svg.chart")[1] <= top
     sign = visible(tab, ".drawing .sign")
     assert 0 <= sign[0] < sign[1] <= top
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("width", SIZES)
+def test_the_controls_are_as_high_at_every_speed(tab, page, width):
+    tab.size(width, SIZES[width])
+    tab.open(f"{page}?seed=1")
+    heights = tab.evaluate(
+        "['1 step per second', '10 steps per second, then faster', 'about 150,000,000 steps per second'].map(text => {"
+        f"{find('[data-part=pace]')}.innerHTML = text; return {find('.controls')}.offsetHeight; }})"
+    )
+    assert len(set(heights)) == 1
 
 
 @pytest.mark.soak
@@ -138,13 +151,30 @@ def test_the_scrubber_is_held_while_the_run_goes_on(tab, page):
     wait_for(lambda: button(tab) == "Run" and " of " in scrubbed(tab)[1], "an end of the move")
     assert 15 < steps(tab) < 100
     assert scrubbed(tab)[1].startswith(f"step {steps(tab)} of ")
-    tab.drag("[aria-label=Speed]", (0.5, 0.9))  # the other slider stays where it was let go too
+    tab.drag("[aria-label=Speed]", (0.5, 0.85))  # the other slider stays where it was let go too
     wait_for(lambda: "speed=1000000" in tab.evaluate("location.href"), "another speed")
     tab.click(".run")
     wait_for(lambda: steps(tab) > 10_000, "10,000 steps")
     assert tab.evaluate("document.querySelector('[aria-label=Speed]').value") == "8"
     tab.click(".run")
     wait_for(lambda: button(tab) == "Run", "a pause")
+
+
+@pytest.mark.soak
+def test_a_pause_forgets_where_else_the_scrubber_was_to_go(tab, page):
+    """It is dragged to one place, then to another while the first is gone to; then the run is paused."""
+    last = 30_000_000  # so that going back takes a moment
+    tab.open(f"{page}?seed=1&at={last}")
+    wait_for(lambda: steps(tab) == last and button(tab) == "Run", f"step {last:,}")
+    drag = "e.value = {}; e.dispatchEvent(new Event('input')); e.dispatchEvent(new Event('change'));"
+    tab.evaluate(f"(e => {{ {drag.format(990)} {drag.format(500)} }})({find(SCRUB)})")
+    wait_for(lambda: button(tab) == "Pause", "it going back")
+    tab.click(".run")
+    wait_for(lambda: button(tab) == "Run" and " of " in scrubbed(tab)[1], "a pause")
+    stopped = steps(tab)
+    tab.evaluate("new Promise(done => setTimeout(done, 500))")
+    assert (steps(tab), button(tab)) == (stopped, "Run")
+    assert stopped > 10_000  # the second place is at 5,476
 
 
 @pytest.mark.soak
@@ -242,7 +272,7 @@ def test_a_run_survives_a_reload_and_can_be_brought_back_after_a_change(tab, pag
     tab.open(tab.evaluate("location.href"))
     wait_for(lambda: steps(tab) == reached, "the same step after a reload")
     assert tab.text("[data-part=score0]") == score
-    assert button(tab) == "Run"
+    wait_for(lambda: button(tab) == "Run", "a pause there")
     unfold(tab, "Change the task")
     choose(tab, "schedule", "fixed")
     wait_for(lambda: f"ended at step {reached:,}" in tab.text(".notice"), "a word about the run that ended")

@@ -217,7 +217,11 @@ class Agent:
 
     @property
     def values(self) -> Table | None:
-        """The table of action values, as a writable view; None if the design has no ``values`` function."""
+        """The stored table by which the agent compares actions, as a writable view.
+
+        For the paper's agent it is Q in offset form; ``inspect()["Q"]`` has the action values.  It is None if the
+        design has no ``values``.
+        """
         return None if self.design.values is None else self._functions.values(self.knowledge)
 
     def inspect(self) -> dict[str, Table]:

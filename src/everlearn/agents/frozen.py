@@ -48,7 +48,9 @@ class Frozen(NamedTuple):
 
 
 def freeze(agent: Agent) -> Frozen:
-    """Return a task whose aleatoric state is what an agent has learned to remember, and the agent's policy over it.
+    """Return the agent's task with the learned state as its aleatoric state, and a fixed policy over these states.
+
+    The policy mostly takes the actions that the agent has taken most often.  (This is unrelated to ``Live.freeze``.)
 
     Parameters
     ----------

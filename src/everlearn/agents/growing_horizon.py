@@ -27,13 +27,24 @@ from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
 from everlearn.agents.schedule import Schedule
-from everlearn.agents.tabular import greedy_action, greedy_policy, largest, records, value_table
+from everlearn.agents.tabular import Given, given, greedy_action, greedy_policy, largest, records, value_table
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
 VANISHED = -2000
 """A power of two so small that any count times it is zero.  A zero of foo4 lowers the exponent by 2 ** 26; only scales
 that multiply to more than 2 ** (2 ** 26) afterwards could bring back what it forgot."""
+
+
+class ScheduleConstants(NamedTuple):
+    """What a schedule sets once for all steps (:class:`everlearn.Schedule`)."""
+
+    step_weight: float
+    doubt: float
+    rarity: float
+    persistence: float
+    persistence_most: float
+    forgetting: Given
 
 
 class OffsetValues(NamedTuple):
@@ -43,12 +54,7 @@ class OffsetValues(NamedTuple):
     """One record per aleatoric state.  For each action it has ``value``, its u; ``count``, its visits; ``stamp``, if
     foo4 scales counts; ``mean`` and ``variance`` of its targets, if optimism follows them.  If actions are held it
     has ``held``, the action, and ``left``, the number of visits left.  A field that is not needed has no entries."""
-    step_weight: float
-    doubt: float
-    rarity: float
-    persistence: float
-    persistence_most: float
-    forgetting: float
+    constants: ScheduleConstants
 
 
 def act(knowledge: OffsetValues, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -71,7 +77,7 @@ def update(knowledge: OffsetValues, experience: Experience, now: ScheduleValues)
     s = experience.aleatoric_state
     a = experience.action
     n = count_visit(knowledge, s, a, now)  # Lines 7 and 10
-    alpha = step_size(n, now.horizon, knowledge.step_weight)  # Line 11
+    alpha = step_size(n, now.horizon, knowledge.constants.step_weight)  # Line 11
     following = experience.next_aleatoric_state  # Line 12
     gamma = now.discount  # Line 13
     target = experience.reward - now.drift + gamma * largest(u, following)  # Line 14, where drift = c / tau
@@ -92,13 +98,13 @@ def count_visit(knowledge: OffsetValues, s: int, a: int, now: ScheduleValues) ->
         n = scaled_count(count[s, a], stamp[s, a], now.scale, now.exponent) + 1.0
         count[s, a] = n * now.unscale
         stamp[s, a] = now.exponent
-    return limited(n, now.horizon, knowledge.step_weight, knowledge.forgetting)
+    return limited(n, now.horizon, knowledge.constants.step_weight, knowledge.constants.forgetting)
 
 
-def limited(n: float, horizon: float, weight: float, forgetting: float) -> float:
+def limited(n: float, horizon: float, weight: float, forgetting: Given) -> float:
     """Return a count, or if it is less, the count at which the step size is ``forgetting``."""
-    if forgetting > 0.0:
-        return min(n, (1.0 + weight * horizon) / forgetting - weight * horizon)
+    if len(forgetting) > 0:
+        return min(n, (1.0 + weight * horizon) / forgetting[0] - weight * horizon)
     return n
 
 
@@ -111,9 +117,13 @@ def bonus(knowledge: OffsetValues, s: int, a: int, n: float, alpha: float, targe
     error = target - mean[s, a]
     mean[s, a] += alpha * error
     variance[s, a] = (1.0 - alpha) * (variance[s, a] + alpha * error * error)
-    return now.optimism * (
-        (knowledge.doubt + math.sqrt(variance[s, a])) / math.sqrt(n) + knowledge.rarity * now.horizon / n
-    )
+    return varying_bonus(knowledge.constants, math.sqrt(variance[s, a]), n, now)
+
+
+def varying_bonus(constants: ScheduleConstants, deviation: float, n: float, now: ScheduleValues) -> float:
+    """Return the bonus if optimism follows the standard deviation of the targets."""
+    chance = (constants.doubt + deviation) / math.sqrt(n) + constants.rarity * now.horizon / n
+    return now.optimism * chance
 
 
 def hold(knowledge: OffsetValues, s: int, a: int, n: float) -> None:
@@ -125,8 +135,8 @@ def hold(knowledge: OffsetValues, s: int, a: int, n: float) -> None:
             left[s, 0] -= 1.0
         else:
             held[s, 0] = a
-            remembered = min(n, 1.0 / knowledge.forgetting) if knowledge.forgetting > 0.0 else n
-            left[s, 0] = min(knowledge.persistence * remembered, knowledge.persistence_most)
+            remembered = limited(n, 0.0, 0.0, knowledge.constants.forgetting)
+            left[s, 0] = min(knowledge.constants.persistence * remembered, knowledge.constants.persistence_most)
 
 
 def step_size(count: float, horizon: float, weight: float = 2.0) -> float:
@@ -198,9 +208,19 @@ def begin(schedule: Schedule, rows: int, actions: int) -> OffsetValues:
         held=holds,
         left=holds,
     )
-    constants = schedule.step_weight, schedule.doubt or 0.0, schedule.rarity
-    held = schedule.persistence, schedule.persistence_most
-    return OffsetValues(cells, *constants, *held, schedule.forgetting)
+    return OffsetValues(cells, constants_of(schedule))
+
+
+def constants_of(schedule: Schedule) -> ScheduleConstants:
+    """Return the constants of a schedule."""
+    return ScheduleConstants(
+        schedule.step_weight,
+        schedule.doubt or 0.0,
+        schedule.rarity,
+        schedule.persistence,
+        schedule.persistence_most,
+        given(schedule.forgetting),
+    )
 
 
 def growing_horizon(*, schedule: Schedule) -> Design:

@@ -25,7 +25,7 @@ def learn(knowledge: OffsetValues, experience: Experience, now: ScheduleValues, 
     s = experience.aleatoric_state
     a = experience.action
     n = count_visit(knowledge, s, a, now)
-    alpha = step_size(n, now.horizon, knowledge.step_weight)
+    alpha = step_size(n, now.horizon, knowledge.constants.step_weight)
     following = min(largest(u, experience.next_aleatoric_state), now.ceiling)  # V(s') - c
     target = experience.reward - now.drift + now.discount * following
     target += bonus(knowledge, s, a, n, alpha, target, now)

@@ -52,10 +52,6 @@ MOVES, ENTRIES = 64, 100_000
 """The most different moves that are learned in a kind of place, or more if there are not more entries of ``counts``;
 steps by others are not learned from."""
 
-TRIALS, VISITS, REWARD, PLACE = 0, 1, 2, 3
-"""The entries of ``sums``: the number of steps, the number of those that were learned from, and of these the sum of
-rewards, and from here on the sum of next places."""
-
 LEAST_PACE = 0.01
 """The least probability of leaving a state that a backup divides by."""
 
@@ -66,22 +62,17 @@ WIDE = 100.0
 class Lattice(NamedTuple):
     """The lattice, the model of moves and rewards, and the values."""
 
-    places: NDArray[np.int64]
-    """The coordinates of each aleatoric state, from 0."""
-    occupants: NDArray[np.int64]
-    """The aleatoric state at each place, -1 if there is none; a place is the sum of its coordinates times strides."""
-    sizes: NDArray[np.int64]
-    strides: NDArray[np.int64]
-    kinds: NDArray[np.int64]
-    """The kind of place of each aleatoric state, -1 if it is no place."""
+    grid: Places
     moves: NDArray[np.int64]
     """The moves that were seen in each kind of place, in the order in which they were first seen."""
     known: NDArray[np.int64]
     """The number of moves that were seen in each kind of place."""
     counts: Table
     """How often each move was seen, by kind and action."""
-    sums: Table
-    """By kind and action: see ``TRIALS``, ``VISITS``, ``REWARD`` and ``PLACE``."""
+    totals: NDArray[Any]
+    """One record per kind.  For each action it has ``trials``, the number of steps, and ``visits``, the number of those
+    that were learned from; of these it has the sums of rewards, ``reward``, and of next places, ``place``, where the
+    coordinates for the first action come first."""
     weights: Table
     """The weights w, after that of a constant."""
     spread: Table
@@ -98,7 +89,7 @@ class Lattice(NamedTuple):
 
 def act(knowledge: Lattice, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Take an action that was taken too seldom in such places, or else one of greatest value."""
-    kind = knowledge.kinds[aleatoric_state]
+    kind = knowledge.grid.kinds[aleatoric_state]
     if kind >= 0:
         seldom = rarest(knowledge, aleatoric_state, kind)
         if seldom >= 0:
@@ -109,11 +100,12 @@ def act(knowledge: Lattice, aleatoric_state: int, now: ScheduleValues, stream: A
 def rarest(knowledge: Lattice, s: int, kind: int) -> int:
     """Return the action that was taken least in a kind of place; -1 if that is often enough."""
     value = knowledge.cells["value"]
+    trials = knowledge.totals["trials"]
     fewest = knowledge.run["least"][0, 0]
     action = -1
     for a in range(value.shape[1]):
-        if knowledge.sums[kind, a, TRIALS] < fewest and value[s, a] > -math.inf:
-            fewest = knowledge.sums[kind, a, TRIALS]
+        if trials[kind, a] < fewest and value[s, a] > -math.inf:
+            fewest = trials[kind, a]
             action = a
     return action
 
@@ -122,9 +114,9 @@ def learn(knowledge: Lattice, experience: Experience, now: ScheduleValues, strea
     """Count the move, fit the reward, and do the backups of this step."""
     s = experience.aleatoric_state
     following = experience.next_aleatoric_state
-    kind = knowledge.kinds[s]
+    kind = knowledge.grid.kinds[s]
     if kind >= 0:
-        knowledge.sums[kind, experience.action, TRIALS] += 1.0
+        knowledge.totals["trials"][kind, experience.action] += 1.0
         move = move_between(knowledge, s, following)
         if move >= 0:
             count(knowledge, experience, move)
@@ -137,12 +129,12 @@ def learn(knowledge: Lattice, experience: Experience, now: ScheduleValues, strea
     for _ in range(knowledge.backups):
         turn = int(knowledge.run["turn"][0, 0])
         back_up(knowledge, turn, share)
-        knowledge.run["turn"][0, 0] = (turn + 1) % len(knowledge.kinds)
+        knowledge.run["turn"][0, 0] = (turn + 1) % len(knowledge.grid.kinds)
 
 
 def visit(knowledge: Lattice, s: int) -> None:
     """Count a visit to a place, and note which place was visited most."""
-    if knowledge.kinds[s] < 0:
+    if knowledge.grid.kinds[s] < 0:
         return
     visits = knowledge.cells["visits"]
     visits[s, 0] += 1.0
@@ -152,11 +144,11 @@ def visit(knowledge: Lattice, s: int) -> None:
 
 def move_between(knowledge: Lattice, s: int, following: int) -> int:
     """Return the number of the move from a place; -1 if it is new and there is no space for it, or goes to no place."""
-    if knowledge.kinds[following] < 0:
+    if knowledge.grid.kinds[following] < 0:
         return -1
-    places = knowledge.places
+    places = knowledge.grid.places
     moves = knowledge.moves
-    kind = knowledge.kinds[s]
+    kind = knowledge.grid.kinds[s]
     known = int(knowledge.known[kind])
     dimensions = places.shape[1]
     for move in range(known):
@@ -175,14 +167,15 @@ def move_between(knowledge: Lattice, s: int, following: int) -> int:
 
 def count(knowledge: Lattice, experience: Experience, move: int) -> None:
     """Count a move, and add the reward and the next place to the sums of the kind of place."""
-    kind = knowledge.kinds[experience.aleatoric_state]
+    kind = knowledge.grid.kinds[experience.aleatoric_state]
     a = experience.action
     knowledge.counts[kind, a, move] += 1.0
-    sums = knowledge.sums
-    sums[kind, a, VISITS] += 1.0
-    sums[kind, a, REWARD] += experience.reward
-    for c in range(knowledge.places.shape[1]):
-        sums[kind, a, PLACE + c] += knowledge.places[experience.next_aleatoric_state, c]
+    knowledge.totals["visits"][kind, a] += 1.0
+    knowledge.totals["reward"][kind, a] += experience.reward
+    places = knowledge.grid.places
+    dimensions = places.shape[1]
+    for c in range(dimensions):
+        knowledge.totals["place"][kind, a * dimensions + c] += places[experience.next_aleatoric_state, c]
 
 
 def fit(knowledge: Lattice, following: int, reward: float) -> None:
@@ -192,7 +185,7 @@ def fit(knowledge: Lattice, following: int, reward: float) -> None:
     number = len(weights)
     x = np.ones(number)
     for c in range(number - 1):
-        x[c + 1] = knowledge.places[following, c]
+        x[c + 1] = knowledge.grid.places[following, c]
     product = np.zeros(number)
     scale = 1.0
     error = reward
@@ -212,7 +205,7 @@ def back_up(knowledge: Lattice, s: int, share: float) -> None:
 
     Where h stays, move g by ``share`` of the error instead.
     """
-    kind = knowledge.kinds[s]
+    kind = knowledge.grid.kinds[s]
     if kind < 0:
         return
     best = knowledge.cells["best"]
@@ -222,7 +215,7 @@ def back_up(knowledge: Lattice, s: int, share: float) -> None:
     most = -math.inf
     pace = 1.0
     for a in range(value.shape[1]):
-        visits = knowledge.sums[kind, a, VISITS]
+        visits = knowledge.totals["visits"][kind, a]
         if visits > 0.0 and value[s, a] > -math.inf:
             gained = value[s, a] / visits - run["gain"][0, 0]
             value[s, a] = best[s, 0] + gained
@@ -243,23 +236,25 @@ def add_up(knowledge: Lattice, s: int, kind: int) -> None:
 
     Compiled code counts references whenever it takes an array out of a tuple, so each is taken once.
     """
-    places = knowledge.places
-    occupants = knowledge.occupants
-    sizes = knowledge.sizes
-    strides = knowledge.strides
+    places = knowledge.grid.places
+    occupants = knowledge.grid.occupants
+    sizes = knowledge.grid.sizes
+    strides = knowledge.grid.strides
     moves = knowledge.moves
     counts = knowledge.counts
-    sums = knowledge.sums
+    visits = knowledge.totals["visits"]
+    reward = knowledge.totals["reward"]
+    place = knowledge.totals["place"]
     weights = knowledge.weights
     best = knowledge.cells["best"]
     value = knowledge.cells["value"]
     staying = knowledge.run["staying"]
     for a in range(value.shape[1]):
         staying[0, a] = 0.0
-        if sums[kind, a, VISITS] > 0.0 and value[s, a] > -math.inf:
-            value[s, a] = sums[kind, a, REWARD]
+        if visits[kind, a] > 0.0 and value[s, a] > -math.inf:
+            value[s, a] = reward[kind, a]
             for c in range(len(sizes)):  # less what the weights explain
-                value[s, a] -= weights[c + 1] * sums[kind, a, PLACE + c]
+                value[s, a] -= weights[c + 1] * place[kind, a * len(sizes) + c]
     for move in range(knowledge.known[kind]):
         following = place_after(places, occupants, sizes, strides, moves, kind, s, move)
         explained = 0.0
@@ -292,9 +287,9 @@ def place_after(
 
 def policy(knowledge: Lattice) -> Table:
     """Return the greedy policy; where an action was taken too seldom, that action."""
-    values, kinds = knowledge.cells["value"], knowledge.kinds
+    values, kinds = knowledge.cells["value"], knowledge.grid.kinds
     probabilities = greedy_policy(values)
-    trials = np.where(values > -math.inf, knowledge.sums[kinds][:, :, TRIALS], math.inf)
+    trials = np.where(values > -math.inf, knowledge.totals["trials"][kinds], math.inf)
     forced = (kinds >= 0) & (trials.min(axis=1) < knowledge.run["least"][0, 0])
     probabilities[forced] = np.eye(values.shape[1])[trials[forced].argmin(axis=1)]
     return probabilities
@@ -338,34 +333,24 @@ def lattice(*, near: int = 2, trials: float = 8.0, backups: int = 10) -> Design:
     require(0 <= backups <= MOST_COUNTED, "agent.backups", backups, "give a whole number of at least 0")
 
     def build(indexed: IndexedTask) -> Lattice:
-        found = Places(*(fixed(array) for array in find_places(indexed.task.states, near)))
-        kinds, dimensions = int(found.kinds.max()) + 1, found.places.shape[1]
-        most = min(max(MOVES, ENTRIES // (kinds * indexed.actions)), math.prod(2 * int(x) - 1 for x in found.sizes))
-        entries = kinds * most * (indexed.actions + dimensions)
+        grid = Places(*(fixed(array) for array in find_places(indexed.task.states, near)))
+        kinds, dimensions, actions = int(grid.kinds.max()) + 1, grid.places.shape[1], indexed.actions
+        most = min(max(MOVES, ENTRIES // (kinds * actions)), math.prod(2 * int(x) - 1 for x in grid.sizes))
+        entries = kinds * most * (actions + dimensions)
         remedy = f"it would count moves in {entries:,} entries, at most {MOST_ENTRIES:,}; use planner, or fewer states"
         require(entries <= MOST_ENTRIES, "agent", "lattice", remedy)
         return Lattice(
-            *found,
+            grid,
             np.zeros((kinds, most, dimensions), dtype=np.int64),
             np.zeros(kinds, dtype=np.int64),
-            np.zeros((kinds, indexed.actions, most)),
-            np.zeros((kinds, indexed.actions, PLACE + dimensions)),
+            np.zeros((kinds, actions, most)),
+            records(kinds, trials=actions, visits=actions, reward=actions, place=actions * dimensions),
             np.zeros(dimensions + 1),
             WIDE * np.eye(dimensions + 1),
-            records(indexed.states, value=indexed.actions, best=1, visits=1),
-            records(1, turn=1, gain=1, least=1, usual=1, staying=indexed.actions),
+            records(indexed.states, value=actions, best=1, visits=1),
+            records(1, turn=1, gain=1, least=1, usual=1, staying=actions),
             trials,
             backups,
         )
 
-    return Design(
-        build,
-        act,
-        learn,
-        policy,
-        inspect=inspect,
-        unit=True,
-        values=value_table,
-        masks=True,
-        name="lattice",
-    )
+    return Design(build, act, learn, policy, inspect=inspect, unit=True, values=value_table, masks=True, name="lattice")

@@ -289,9 +289,9 @@ def learned(
         tree[:, FEATURE] = np.where(np.arange(rows) < indexed.states, LEAF, FREE)
         totals = np.zeros((rows, actions, 7))
         totals[:, :, SPAN] = window
-        cells, *numbers = growing_horizon.begin(schedule, rows, actions)
+        values = growing_horizon.begin(schedule, rows, actions)
         return Tree(
-            cells,
+            values.cells,
             tree,
             past,
             past.copy(),
@@ -306,7 +306,7 @@ def learned(
             float(window),
             float(curiosity),
             float(share),
-            *numbers,
+            values.constants,
         )
 
     return Design(

@@ -26,7 +26,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.agents.growing_horizon import begin, limited, scaled_count, scaled_counts, step_size
+from everlearn.agents.growing_horizon import (
+    ScheduleConstants,
+    begin,
+    constants_of,
+    limited,
+    scaled_count,
+    scaled_counts,
+    step_size,
+    varying_bonus,
+)
 from everlearn.agents.perception import action_values, all_values, feature, rows_of, sight
 from everlearn.agents.schedule import Schedule
 from everlearn.agents.tabular import greedy_action, greedy_policy, largest
@@ -43,10 +52,7 @@ class LinearValues(NamedTuple):
     parts: NDArray[np.int64]
     digits: NDArray[np.int64]
     segment: int
-    step_weight: float
-    doubt: float
-    rarity: float
-    forgetting: float
+    constants: ScheduleConstants
 
 
 def act(knowledge: LinearValues, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -76,8 +82,8 @@ def learn(knowledge: LinearValues, experience: Experience, now: ScheduleValues, 
         first = n if j == 0 else first
         shares[j] = first / n
         rarest += shares[j]
-    n = limited(first * (number / rarest), now.horizon, knowledge.step_weight, knowledge.forgetting)
-    alpha = step_size(n, now.horizon, knowledge.step_weight)
+    n = limited(first * (number / rarest), now.horizon, knowledge.constants.step_weight, knowledge.constants.forgetting)
+    alpha = step_size(n, now.horizon, knowledge.constants.step_weight)
     following = rows_of(knowledge, experience.next_aleatoric_state)
     target = experience.reward - now.drift + now.discount * largest(action_values(knowledge, weights, following), 0)
     target += bonus(knowledge, rows, a, n, alpha, target, now)
@@ -122,9 +128,7 @@ def bonus(
         mean[i, a] += alpha * error
         variance[i, a] = (1.0 - alpha) * (variance[i, a] + alpha * error * error)
         deviation += math.sqrt(variance[i, a])
-    deviation /= parts.shape[1]
-    chance: float = (knowledge.doubt + deviation) / math.sqrt(n) + knowledge.rarity * now.horizon / n
-    return now.optimism * chance
+    return varying_bonus(knowledge.constants, deviation / parts.shape[1], n, now)
 
 
 def policy(knowledge: LinearValues) -> Table:
@@ -160,7 +164,6 @@ def linear(*, schedule: Schedule, features: str = AUTO) -> Design:
     def build(indexed: IndexedTask) -> LinearValues:
         seen = sight(features, indexed)
         cells = begin(schedule, seen.size, indexed.actions).cells
-        constants = schedule.step_weight, schedule.doubt or 0.0, schedule.rarity, schedule.forgetting
-        return LinearValues(cells, *seen[:3], *constants)
+        return LinearValues(cells, *seen[:3], constants_of(schedule))
 
     return Design(build, act, learn, policy, schedule, inspect, unit=schedule.unit, features=True, name="linear")

@@ -29,9 +29,12 @@ from everlearn.agents.checks import check_at_least, check_finite, check_fraction
 from everlearn.agents.design import Design
 from everlearn.agents.tabular import (
     Flag,
+    Given,
+    carry_fields,
     epsilon_greedy_action,
     epsilon_greedy_policy,
     flag,
+    given,
     largest,
     latest_rows,
     records,
@@ -59,9 +62,8 @@ class Watkins(NamedTuple):
     """Whether the step size depends on the count."""
     decaying: Flag
     """Whether epsilon changes with time."""
-    restarting: Flag
-    """Whether it forgets everything from time to time."""
-    restart: float
+    restart: Given
+    """The number of steps after which it forgets everything."""
     initial_value: float
     states: int
 
@@ -80,8 +82,7 @@ def exploration(knowledge: Watkins, t: float) -> float:
 
 def learn(knowledge: Watkins, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Move the value towards the reward plus the discounted best value of the next state."""
-    if len(knowledge.restarting) > 0:
-        start_again(knowledge, experience.next_aleatoric_state, now.t)
+    start_again(knowledge, experience.next_aleatoric_state, now.t, knowledge.restart)
     q = knowledge.cells["value"]
     count = knowledge.cells["count"]
     s = experience.aleatoric_state
@@ -100,20 +101,14 @@ def learn(knowledge: Watkins, experience: Experience, now: ScheduleValues, strea
     knowledge.cells["entered"][experience.next_aleatoric_state, 0] = now.t
 
 
-def start_again(knowledge: Watkins, s: int, t: float) -> None:
+def start_again(knowledge: Watkins, s: int, t: float, restart: Given) -> None:
     """Forget the values of a state that was last entered in an earlier period; forbidden actions stay forbidden."""
-    if math.floor(knowledge.cells["entered"][s, 0] / knowledge.restart) < math.floor(t / knowledge.restart):
+    if len(restart) > 0 and math.floor(knowledge.cells["entered"][s, 0] / restart[0]) < math.floor(t / restart[0]):
         q = knowledge.cells["value"]
         for a in range(q.shape[1]):
             knowledge.cells["count"][s, a] = 0.0
             if q[s, a] > -math.inf:
                 q[s, a] = knowledge.initial_value
-
-
-def carry(knowledge: Watkins, aleatoric_state: int, next_aleatoric_state: int) -> None:
-    """Copy the average from the row of a state to that of another."""
-    average = knowledge.cells["average"]
-    average[next_aleatoric_state] = average[aleatoric_state]
 
 
 def policy(knowledge: Watkins) -> Table:
@@ -173,7 +168,7 @@ def q_learning(
         cells = records(indexed.states, value=indexed.actions, count=indexed.actions, entered=1, average=averages)
         cells["value"] = initial_value
         decays = flag(step_power > 0), flag(epsilon_power > 0 or epsilon_floor > epsilon)
-        return Watkins(cells, *constants, *decays, flag(restart > 0), restart, initial_value, indexed.states)
+        return Watkins(cells, *constants, *decays, given(restart), initial_value, indexed.states)
 
     inspect = show_fields(Q="value", N="count")
     return Design(
@@ -185,6 +180,6 @@ def q_learning(
         by_state=True,
         values=value_table,
         masks=True,
-        carry=carry if centring > 0 else None,
+        carry=carry_fields("average") if centring > 0 else None,
         name="q-learning",
     )

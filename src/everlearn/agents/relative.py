@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from everlearn.agents.checks import check_finite, check_probability
 from everlearn.agents.design import Design
-from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy, latest_rows, records, value_table
+from everlearn.agents.tabular import (
+    carry_fields,
+    epsilon_greedy_action,
+    epsilon_greedy_policy,
+    latest_rows,
+    records,
+    value_table,
+)
 from everlearn.protocol import Learn, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
@@ -35,13 +42,6 @@ class Relative(NamedTuple):
 def act(knowledge: Relative, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Act epsilon-greedily."""
     return epsilon_greedy_action(knowledge.cells["value"], aleatoric_state, knowledge.epsilon, stream)
-
-
-def carry(knowledge: Relative, aleatoric_state: int, next_aleatoric_state: int) -> None:
-    """Copy the average, and when it was written, from the row of a state to that of another."""
-    for field in ("average", "entered"):
-        numbers = knowledge.cells[field]
-        numbers[next_aleatoric_state] = numbers[aleatoric_state]
 
 
 def policy(knowledge: Relative) -> Table:
@@ -84,6 +84,6 @@ def relative_design(
         by_state=True,
         values=value_table,
         masks=True,
-        carry=carry,
+        carry=carry_fields("average", "entered"),
         name=name,
     )

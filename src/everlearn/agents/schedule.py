@@ -39,8 +39,8 @@ those versions."""
 class Schedule:
     """A schedule: how the parameters of the agent ``growing-horizon`` (the paper's Algorithm 2) change with time.
 
-    These are the paper's functions foo1 to foo4.  Each takes the time step, an integer t >= 1, and returns a number.
-    Below, tau is foo1(t), and N counts how often the agent has taken an action in a state.
+    The first four parameters are the paper's functions foo1 to foo4.  Each takes the time step, an integer t >= 1, and
+    returns a number.  Below, tau is foo1(t), and N counts how often the agent has taken an action in a state.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ class Schedule:
         N is used, so that about the last 1 / forgetting visits of a state-action pair count.  With 0, as in the paper,
         all visits count
     unit:
-        whether rewards are scaled to [0, 1] by their declared range even if the task declares raw rewards, which are
-        otherwise not scaled
+        whether rewards are always scaled to [0, 1] by their declared range; if not, the rewards of raw tasks are not
+        scaled
     name:
         its name in tables and messages
     parameters:

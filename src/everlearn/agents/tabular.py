@@ -31,6 +31,17 @@ def flag(on: bool) -> Flag:
     return (0,) if on else ()
 
 
+Given: TypeAlias = tuple[float, ...]
+"""A number that may not be given, which compiled code knows: ``number[0]`` if ``len(number) > 0``.
+
+Pass it to a function that asks for its length, and code that reads a number that is not there is never compiled."""
+
+
+def given(number: float) -> Given:
+    """Return a number as given if it is not 0."""
+    return (float(number),) if number else ()
+
+
 def records(shape: int | tuple[int, ...], **fields: int) -> NDArray[Any]:
     """Return a table of zeros whose fields have the given numbers of entries per record."""
     return np.zeros(shape, dtype=[(name, np.float64, (size,)) for name, size in fields.items()])
@@ -61,6 +72,17 @@ def latest_rows(entered: Table, states: int) -> NDArray[np.intp]:
     """
     runs = entered.reshape(-1, states)
     return np.asarray(runs.argmax(axis=1) + states * np.arange(len(runs)))
+
+
+def carry_fields(*fields: str) -> Callable[[Any, int, int], None]:
+    """Return a ``carry`` function that copies fields of ``cells`` from the row of a state to that of another."""
+
+    def carry(knowledge: Any, aleatoric_state: int, next_aleatoric_state: int) -> None:
+        for field in fields:
+            numbers = knowledge.cells[field]
+            numbers[next_aleatoric_state] = numbers[aleatoric_state]
+
+    return carry
 
 
 def greedy_action(values: Table, aleatoric_state: int, stream: Any) -> int:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.growing_horizon import OffsetValues, scaled_count
+from everlearn.agents.growing_horizon import OffsetValues, ScheduleConstants, scaled_count
 from everlearn.agents.past import Sizes, value_of
 from everlearn.protocol import ScheduleValues, Table
 
@@ -54,25 +54,12 @@ class Tree(NamedTuple):
     window: float
     curiosity: float
     share: float
-    step_weight: float
-    doubt: float
-    rarity: float
-    persistence: float
-    persistence_most: float
-    forgetting: float
+    constants: ScheduleConstants
 
 
 def rows_of(knowledge: Tree) -> OffsetValues:
     """Return the rows of all nodes as knowledge of the growing-horizon agent."""
-    return OffsetValues(
-        knowledge.cells,
-        knowledge.step_weight,
-        knowledge.doubt,
-        knowledge.rarity,
-        knowledge.persistence,
-        knowledge.persistence_most,
-        knowledge.forgetting,
-    )
+    return OffsetValues(knowledge.cells, knowledge.constants)
 
 
 def leaf(knowledge: Tree, aleatoric_state: int) -> int:

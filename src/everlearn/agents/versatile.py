@@ -36,8 +36,9 @@ from numpy.typing import NDArray
 from everlearn.agents import growing_horizon, planner
 from everlearn.agents.checks import check_at_least, check_fraction
 from everlearn.agents.design import Design
-from everlearn.agents.growing_horizon import OffsetValues
+from everlearn.agents.growing_horizon import OffsetValues, ScheduleConstants
 from everlearn.agents.schedule import Schedule
+from everlearn.agents.sparse_model import Planner, Settings
 from everlearn.agents.tabular import records, value_table
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
@@ -59,31 +60,16 @@ by more."""
 
 
 class Versatile(NamedTuple):
-    """The fields of :class:`everlearn.agents.planner.Planner`, the values, and the choice between the two."""
+    """What the planner knows, what the values know, and the choice between the two."""
 
     links: NDArray[Any]
+    """The fields up to ``settings`` are those of :class:`everlearn.agents.sparse_model.Planner`."""
     cells: NDArray[Any]
     run: NDArray[Any]
-    recency: float
-    fading: float
-    horizon_scale: float
-    horizon_power: float
-    spread: float
-    rarity: float
-    patience: float
-    persistence: float
-    longest: float
-    backups: int
-    successors: int
+    settings: Settings
     free: NDArray[Any]
-    """The model-free values: ``cells`` of :class:`everlearn.agents.growing_horizon.OffsetValues`; what follows are its
-    constants."""
-    step_weight: float
-    doubt: float
-    free_rarity: float
-    free_persistence: float
-    persistence_most: float
-    forgetting: float
+    """``cells`` and ``constants`` of :class:`everlearn.agents.growing_horizon.OffsetValues`, the model-free values."""
+    constants: ScheduleConstants
     errors: NDArray[Any]
     """One record per pair, then one per pair and previous pair, or group of previous pairs if they are many: ``mean``,
     the mean of e, and ``visits``."""
@@ -101,15 +87,12 @@ class Versatile(NamedTuple):
 
 def values_of(knowledge: Versatile) -> OffsetValues:
     """Return the values as ``growing-horizon`` has them."""
-    return OffsetValues(
-        knowledge.free,
-        knowledge.step_weight,
-        knowledge.doubt,
-        knowledge.free_rarity,
-        knowledge.free_persistence,
-        knowledge.persistence_most,
-        knowledge.forgetting,
-    )
+    return OffsetValues(knowledge.free, knowledge.constants)
+
+
+def model_of(knowledge: Versatile) -> Planner:
+    """Return the model as ``planner`` has it."""
+    return Planner(knowledge.links, knowledge.cells, knowledge.run, knowledge.settings)
 
 
 def act(knowledge: Versatile, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
@@ -118,7 +101,7 @@ def act(knowledge: Versatile, aleatoric_state: int, now: ScheduleValues, stream:
         action = growing_horizon.act(values_of(knowledge), aleatoric_state, now, stream)
         if knowledge.cells["value"][aleatoric_state, action] > -math.inf:
             return action
-    return planner.act(knowledge, aleatoric_state, now, stream)  # type: ignore[arg-type]
+    return planner.act(model_of(knowledge), aleatoric_state, now, stream)
 
 
 def learn(knowledge: Versatile, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
@@ -128,11 +111,11 @@ def learn(knowledge: Versatile, experience: Experience, now: ScheduleValues, str
     choice = knowledge.choice
     forbid(knowledge, s)
     forbid(knowledge, experience.next_aleatoric_state)
-    error = planner.study(knowledge, experience, now.t)  # type: ignore[arg-type]
+    error = planner.study(model_of(knowledge), experience, now.t)
     values = values_of(knowledge)
     n = growing_horizon.update(values, experience, now)
     if choice["planning"][0, 0] > 0.0:
-        planner.hold(knowledge, s, a)  # type: ignore[arg-type]
+        planner.hold(model_of(knowledge), s, a)
     else:
         growing_horizon.hold(values, s, a, n)
     suspect(knowledge, s * knowledge.cells["value"].shape[1] + a, error)
@@ -243,7 +226,7 @@ def lead(choice: Any) -> float:
 def policy(knowledge: Versatile) -> Table:
     """Return the policy of the one that acts."""
     if knowledge.choice["planning"][0, 0] > 0.0:
-        return planner.policy(knowledge)  # type: ignore[arg-type]
+        return planner.policy(model_of(knowledge))
     allowed = knowledge._replace(free=knowledge.free.copy())
     allowed.free["value"][knowledge.cells["value"] == -math.inf] = -math.inf
     return growing_horizon.policy(values_of(allowed))
@@ -251,7 +234,7 @@ def policy(knowledge: Versatile) -> Table:
 
 def inspect(knowledge: Versatile, now: ScheduleValues) -> dict[str, Table]:
     """Return Q, N and sigma of the values, and R and V of the planner."""
-    model = planner.inspect(knowledge, now)  # type: ignore[arg-type]
+    model = planner.inspect(model_of(knowledge), now)
     return {**growing_horizon.inspect(values_of(knowledge), now), "R": model["R"], "V": model["V"]}
 
 

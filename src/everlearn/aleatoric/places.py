@@ -18,13 +18,16 @@ SPARSEST = 4
 
 
 class Places(NamedTuple):
-    """Where each state is; see the fields of the same names in :class:`everlearn.agents.lattice.Lattice`."""
+    """Where each aleatoric state is, and which places are alike."""
 
     places: NDArray[np.int64]
+    """The coordinates of each aleatoric state, from 0."""
     occupants: NDArray[np.int64]
+    """The aleatoric state at each place, -1 if there is none; a place is the sum of its coordinates times strides."""
     sizes: NDArray[np.int64]
     strides: NDArray[np.int64]
     kinds: NDArray[np.int64]
+    """The kind of place of each aleatoric state, -1 if it is no place."""
 
 
 def find_places(states: Sequence[Label], near: int) -> Places:

@@ -34,12 +34,16 @@ class Timeline:
         self.schedule = schedule
         self.t = t
         self.carry = carry or Carry()
+        self._spare = self._current = np.empty((0, 0))
         self._token: Token | None = None
         if schedule is not None and schedule.formula is not None and schedule.ceiling is not None:
             self._token = Token(schedule.formula) if is_ours(schedule.formula) else None
 
     def next(self, number: int) -> Block:
-        """Return the block of the next ``number`` steps."""
+        """Return the block of the next ``number`` steps.
+
+        Its arrays may be used again for the block after the next one, since new memory takes longer to write to.
+        """
         first, self.t = self.t + 1, self.t + number
         if self.schedule is None:  # every field must be there
             zero, one = np.zeros(number), np.ones(number)
@@ -50,7 +54,7 @@ class Timeline:
         return self._compiled(self.schedule, self._token, first, number)
 
     def _compiled(self, schedule: Schedule, token: Token, first: int, number: int) -> Block:
-        columns = [np.empty(number) for _ in Block._fields[1:]]
+        columns = self._columns(number)
         block = Block(first, *columns)
         block.ceiling.fill(schedule.ceiling)
         constants = np.array(schedule.constants, dtype=np.float64)
@@ -64,6 +68,13 @@ class Timeline:
             self.carry = self.carry._replace(scale=scale, exponent=exponent)
             begin += length if schedule.steady is None else _repeat(schedule.steady, columns, part.first, begin)
         return block
+
+    def _columns(self, number: int) -> list[Table]:
+        """Return arrays for the values of a block: those of the block before the last one, if they are long enough."""
+        fields = len(Block._fields) - 1
+        room = self._spare if self._spare.shape[1] >= number else np.empty((fields, number))
+        self._spare, self._current = self._current, room
+        return [row[:number] for row in room]
 
 
 def _repeat(steady: Callable[[int], int], columns: list[Table], t: int, begin: int) -> int:

@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Model:
-    """A known environment E = (A, O, rho), with the memory of the empty history.
+    """An environment E = (A, O, rho) whose probabilities are known, with its initial memory.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Model:
     observations:
         the labels of O
     memory:
-        the memory of the empty history, or, with ``hidden=True``, a mapping from memories to probabilities from which
+        the initial memory, or, with ``hidden=True``, a mapping from memories to probabilities from which
         it is drawn
     rho:
         function of (memory, action) that yields every possible (observation, probability, next memory)
@@ -66,7 +66,7 @@ class Model:
         whether the same observation may lead to several memories; if not, the memory, the action and the observation
         must determine the next memory
     first:
-        leave it out: the distribution of the first memory, if it is drawn, is read from ``memory``
+        do not pass this: it is computed from ``memory``, as the distribution of the initial memory if that is drawn
 
     Examples
     --------
@@ -177,7 +177,7 @@ class Model:
         return joint
 
     def belief(self, history: History) -> dict[Label, float]:
-        """Return the probability of each memory after a history; unless memories are hidden, one of them has it all."""
+        """Return the probability of each memory after a history; unless memories are hidden, one has all."""
         belief = {self.memory: 1.0}
         for action, observation in history:
             if action not in self.actions:

@@ -32,11 +32,11 @@ def draw(run: WatchedRun, known: Known) -> str:
     order = np.argsort(-values, kind="stable")[:MOST_ACTIONS]
     low, high = _ends([values[a] for a in order], [bonuses[a] for a in order])
     bars = "".join(_draw_bar(run, known, row, int(a), bonuses[a], low, high) for a in order)
-    light = " Light: how unsure the agent is, as the bonus that the next visit would add."
+    light = " Faint: how unsure the agent is, as the bonus that the next visit would add."
     light = light if any(bonuses) else " This agent does not say how unsure it is."
     return (
         f"<p>In state <b>{escape(name_state(run, run.aleatoric_state))}</b>, an action is worth:</p>"
-        f'<div class="bars">{bars}</div><p class="quiet">Dark: the value of the action.{light}</p>'
+        f'<div class="bars">{bars}</div><p class="quiet">Full colour: the value of the action.{light}</p>'
     )
 
 

@@ -104,7 +104,7 @@ def _draw_letters(drawing: Letters, memory: str) -> list[str]:
 
 def _draw_bars(drawing: Bars, numbers: Sequence[int]) -> list[str]:
     """Draw a bar per number, with its name below; a number above the bar says it exactly."""
-    pitch = min(90.0, (WIDTH - 30) / len(numbers))
+    pitch = min(110.0, (WIDTH - 30) / len(numbers))
     left, floor, room = (WIDTH - pitch * len(numbers)) / 2, HEIGHT - 26, HEIGHT - 56
     parts = [f'<line class="street" x1="{left:.1f}" x2="{WIDTH - left:.1f}" y1="{floor}" y2="{floor}"/>']
     for place, (name, number) in enumerate(zip(drawing.names, numbers, strict=True)):

@@ -46,6 +46,7 @@ class Page:
         self._gone: tuple[Configuration, int] = self.configuration, 0
         self._noted = 0.0
         self._resuming = False  # whether to run again when the explanation is closed
+        self._asked = -1  # the step that the scrubber asked for last, while it is being gone to
         self.session: Session
         self._applying = asyncio.Lock()
         self._wanted = False  # whether to run what is being prepared
@@ -239,16 +240,29 @@ class Page:
         self._name_button()
 
     async def _scrub(self, event: events.GenericEventArguments) -> None:
+        """Go to a step, and then to the latest that was asked for meanwhile, unless something else was done."""
+        under_way, self._asked = self._asked >= 0, self._step_of(event)
+        if under_way:
+            return
+        at = -1
         try:
-            await self._go_to_moment(event)
+            while at != self._asked:
+                at = self._asked
+                await self._go(at)
+                if self.session.t != at:
+                    break
         finally:
+            self._asked = -1
             if not self.session.closed:
                 self.scrubber.arrive()
 
     async def _go_to_moment(self, event: events.GenericEventArguments) -> None:
+        await self._go(self._step_of(event))
+
+    def _step_of(self, event: events.GenericEventArguments) -> int:
+        """Return the step that is asked for; if there is no such step, the present one."""
         at = event.args.get("at") if isinstance(event.args, dict) else None
-        if isinstance(at, int) and 0 <= at <= self.session.last:
-            await self._go(at)
+        return at if isinstance(at, int) and 0 <= at <= self.session.last else self.session.t
 
     async def _go(self, t: int) -> None:
         """Show the same run at another step, and return when it is there, or does something else."""

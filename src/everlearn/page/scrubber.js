@@ -25,7 +25,6 @@ export default {
     this.latest = "0 0"; // the step of the run, and the last one
     this.held = false; // whether a pointer or a key holds the slider
     this.keys = false;
-    this.next = null; // the step to go to as soon as the move that is under way has ended
     this.$refs.slider.show = (text) => this.show(text);
   },
   unmounted() {
@@ -60,19 +59,13 @@ export default {
     },
     choose() {
       if (this.wanted === null) return;
-      if (this.waiting) this.next = this.wanted;
-      else this.go(this.wanted);
-    },
-    go(at) {
       this.waiting = true;
-      this.next = null;
-      this.$emit("go", { at });
+      this.$emit("go", { at: this.wanted });
     },
     // The server has gone to the step of the latest "go", or has done something else since.
     arrive() {
       this.waiting = false;
-      if (this.next !== null) this.go(this.next);
-      else this.show(this.latest);
+      this.show(this.latest);
     },
   },
 };

@@ -71,9 +71,6 @@ class MoveQuery(Body):
     move: Move | None = Field(None, description="The number of the move; omit it if the record of the move is lost.")
 
 
-_PLACE = r"^(https?://[^\s?#]+|shard-(0|[1-9][0-9]{0,8}))$"
-
-
 class MoveIn(Body):
     """Where an agent is to go: to another service, or to another shard of this one."""
 

@@ -60,7 +60,9 @@ class PolicyTheory:
 
 
 class Theory:
-    """Exact quantities of a task with a model.  Each is computed on first use.
+    """Quantities of a task with a model, computed without sampling.  Each is computed on first use.
+
+    They are exact, or within certified bounds, or, where the attribute says so, the best that a search found.
 
     A *pair* is a memory of the environment together with an aleatoric state of the agent.  The pairs form a Markov
     decision process, from which most quantities are computed.  A policy over aleatoric states makes it a Markov chain.
@@ -207,9 +209,9 @@ class Theory:
 
     @cached_property
     def best_aleatoric(self) -> Best:
-        """The best policy over aleatoric states that a search found, deterministic or randomised; it earns lambda_pi~.
+        """The best policy over aleatoric states that a search found, deterministic or randomised.
 
-        Among randomised policies, there may be a better one.
+        Its average reward is at most lambda_pi~, since a better randomised policy may exist.
         """
         return best_randomised(self.pairs, self.best_deterministic, self.clairvoyant)
 
@@ -270,7 +272,9 @@ class Theory:
         return frontier(self)
 
     def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
-        """Return policies over aleatoric states whose averaging time is at most ``horizon``, by their text: P_tau.
+        """Return the class P_tau, as a dict from the text of each policy.
+
+        It contains policies over aleatoric states whose averaging time is at most ``horizon``.
 
         They are chosen from all deterministic policies if there are at most 256 of these; otherwise, from the policies
         that were tried for :attr:`frontier`.
@@ -308,8 +312,8 @@ class Theory:
         - The other repaired bounds for a growing horizon (:meth:`repairs`) use the best tau above max(1, tau_pi), or
           max(1, tau_pi) if none is above it.
 
-        By default, the best tau of those that were tried is used, and the class is the smallest that contains
-        :attr:`best_aleatoric`.  The ``horizon`` of a bound is the tau that was used for it.
+        Without ``horizon``, the values in :attr:`tried_horizons` are compared in its place, and Corollary 5 uses the
+        smallest class of policies that contains :attr:`best_aleatoric`.  The ``horizon`` of a bound is its tau.
         """
         return ledger.printed(self, steps, horizon)
 
@@ -338,14 +342,16 @@ class Theory:
         """Return the frontier as a JSON document, with its bounds at each point.
 
         The bounds are in the units of the task and, under the key ``learner``, for rewards scaled to [0, 1].
-        ``distortion`` is in the units of the task.  Its horizon is the averaging time for scaled rewards, at least 1.
+        ``distortion`` is in the units of the task.  It is computed at the averaging time for scaled rewards, or at
+        horizon 1 if that is greater.
         """
         return documents.frontier_points(self)
 
     def optimum_to_dict(self) -> dict[str, Any]:
         """Return a JSON document of the optimum over all policies only, for large tasks.
 
-        If the memory is hidden, ``optimal_average_reward`` in it is a mapping with ``lower`` and ``upper``.
+        If the memory is hidden or queues are unbounded, ``optimal_average_reward`` in it is a mapping with ``lower``
+        and ``upper``.
         """
         return documents.optimum(self)
 

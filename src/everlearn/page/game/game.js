@@ -96,7 +96,7 @@ const remaining = () => WINDOW + 1 - you.station.ages[0];
 /** Say why nobody comes, and for how long. */
 function blame() {
   const left = remaining();
-  return `One long wait among the last ${WINDOW} customers is enough. It is forgotten when ${left} more ${left > 1 ? "have" : "has"} been served.`;
+  return `One long wait among the last ${WINDOW} customers is enough to keep people away. It is forgotten when ${left} more ${left > 1 ? "have" : "has"} been served.`;
 }
 
 function step(action) {
@@ -204,12 +204,12 @@ function describe() {
 function table(at) {
   get("at").textContent = count(at);
   const heads = ["", "average since the start", "fast service lately", "customers per 100 steps lately"].map((text) => `<th scope="col">${text || "&#8203;"}</th>`).join("");
-  const rows = Object.entries(runs).filter(([name, run]) => run.t && (name === "you" || shown)).map(([name, run]) => {
+  const rows = Object.entries(runs).filter(([name]) => name === "you" || shown).map(([name, run]) => {
     const t = Math.min(at, run.t), [fast, customers] = run.history(t);
     const part = (value, text) => `<td><meter min="0" max="1" value="${value}" aria-label="${text}"></meter> ${text}</td>`;
-    return `<tr><th scope="row"><i style="--of:var(--${name})"></i>${NAMES[name]}</th><td>${show(run.averages[t - 1])}</td>${part(fast, `${Math.round(100 * fast)}%`)}${part(customers, `${Math.round(100 * customers)}`)}</tr>`;
+    return `<tr><th scope="row"><i style="--of:var(--${name})"></i>${NAMES[name]}</th><td>${t ? show(run.averages[t - 1]) : "–"}</td>${part(fast, `${Math.round(100 * fast)}%`)}${part(customers, `${Math.round(100 * customers)}`)}</tr>`;
   });
-  get("now").innerHTML = rows.length ? `<caption>Lately: in the last 100 steps.</caption><thead><tr>${heads}</tr></thead><tbody>${rows.join("")}</tbody>` : "";
+  get("now").innerHTML = `<caption>Lately: in the last 100 steps.</caption><thead><tr>${heads}</tr></thead><tbody>${rows.join("")}</tbody>`;
 }
 
 function legend() {
@@ -279,6 +279,7 @@ addEventListener("keydown", (event) => {
   if (action !== undefined && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat) serve(action);
 });
 addEventListener("resize", () => data && draw());
+if (parent !== window) new ResizeObserver(() => parent.postMessage({ height: document.body.offsetHeight }, "*")).observe(document.body);
 data = JSON.parse(get("data").textContent);
 legend();
 begin();
