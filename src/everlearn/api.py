@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.knowledge import copied
-from everlearn.agents.registry import AGENTS
 from everlearn.agents.spec import read_specs
+from everlearn.calls import explained
 from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.runner import simulate, table_for
-from everlearn.errors import require
 from everlearn.protocol import Knowledge
 from everlearn.registry import MOST_STEPS, plain, whole
 from everlearn.results.references import References
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 Finished = TypeVar("Finished")
 
 
+@explained("el.run(task, agent, steps=...)")
 def run(
     task: object,
     agent: object = "growing-horizon",
@@ -89,8 +89,6 @@ def run(
     (np.int64(2000), True)
 
     """
-    swapped = isinstance(task, str) and task in AGENTS
-    require(not swapped, "task", task, "is an agent; the task comes first, as in el.run(task, agent)")
     task_spec, agent_spec = read_specs(task, agent, schedule, parameters)
     length = whole(steps, "steps", least=1, most=MOST_STEPS)
     made_task, design = task_spec.make(), agent_spec.make(duration=length)
@@ -144,6 +142,7 @@ def _best_averages(task: Task) -> dict[str, float]:
     return reference_lines(task)
 
 
+@explained("el.experiment(tasks, agents, steps=...)")
 def experiment(
     tasks: object,
     agents: object,
@@ -206,6 +205,7 @@ def experiment(
     return _in_folder(out, run_in)
 
 
+@explained("el.tune(spec, out=...)")
 def tune(
     spec: str | Path | Mapping[str, Any],
     *,

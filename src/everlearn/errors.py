@@ -38,6 +38,9 @@ from typing import Any
 LONGEST_VALUE = 500
 """The largest number of characters of a value in a message."""
 
+MOST_NAMES, FEW_NAMES = 60, 5
+"""A message lists at most so many known names; of more than those, the few that are nearest to the value."""
+
 
 class EverlearnError(Exception):
     """The base class of all errors that everlearn raises on purpose.
@@ -113,7 +116,10 @@ class UnknownName(InputError):  # noqa: N818 - reads as what it is
 
     def __init__(self, argument: str, value: object, known: Iterable[str], hint: str = "") -> None:
         self.known = sorted(known)
-        names = map(repr, self.known) if any("," in name for name in self.known) else self.known
+        some = self.known
+        if len(some) > MOST_NAMES:
+            some = [*get_close_matches(shown(value, str), some, n=FEW_NAMES, cutoff=0), "..."]
+        names = map(repr, some) if any("," in name for name in some) else some
         remedy = f"known: {', '.join(names) or 'none'}"
         written = {name.lower(): name for name in self.known}
         if near := get_close_matches(shown(value, str).lower(), written, n=1, cutoff=0.5):

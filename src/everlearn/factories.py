@@ -53,7 +53,9 @@ def call_factory(factory: Callable[..., Any], arguments: Mapping[str, Any], give
 
 def name_of(given: object) -> object:
     """Return the name of something for a message: the text that the user passed, or its qualified name."""
-    return given if isinstance(given, str) else getattr(plain_function(given), "__qualname__", given)
+    if isinstance(given, str | types.ModuleType):
+        return given if isinstance(given, str) else given.__name__
+    return getattr(plain_function(given), "__qualname__", given)
 
 
 def _may_be(value: Any, kinds: tuple[type, ...]) -> bool:

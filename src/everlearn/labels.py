@@ -107,7 +107,7 @@ def kind_of(value: object) -> str:
     if value is None:
         return "None"
     name = "array" if type(value).__name__ == "ndarray" else type(value).__name__
-    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+    return f"an {name}" if name[0] in "aeioAEIO" else f"a {name}"
 
 
 def few(labels: Sequence[Label], most: int = 12) -> str:

@@ -92,7 +92,12 @@ def seven() -> int:
             "parameter: 'agent.x'; this design is made already; pass the function that makes it, "
             "which takes parameters",
         ),
-        (lambda: make_design(5), InputError, "agent: 5; is neither a design nor a function that makes one"),
+        (
+            lambda: make_design(5),
+            InputError,
+            "agent: 5; is neither a design nor a function that makes one; give a design, as in el.Design(build, act, "
+            "learn), or a function without required arguments that returns one",
+        ),
         (
             lambda: make_design("always", schedule="smooth"),
             InputError,

@@ -282,7 +282,7 @@ def test_what_does_not_fit_is_refused(pump, tmp_path, changes, error, message):
 def test_objects_must_be_given_again(tmp_path):
     with el.live(tmp_path / "a", **PUMP, reward=lambda s, a, o: 0.5) as agent:
         agent.warm_start([("dry", "on")] * 3)
-    with pytest.raises(InputError, match="reward: None; was given as a function"):
+    with pytest.raises(InputError, match="reward: 'a function or an object'; give it again"):
         el.replay(tmp_path / "a")
     assert el.replay(tmp_path / "a", reward="given").learned == 3
 

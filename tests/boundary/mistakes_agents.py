@@ -127,7 +127,8 @@ READS = [
     ),
     row(
         "act chooses from a list",
-        "act called el.choose with [0, 1] at step 1 (mine.py, line 18); give a whole number n, to draw from 0 to n - 1",
+        "act called el.choose with [0, 1] at step 1 (mine.py, line 18); give a whole number n of at least 1, "
+        "to draw from 0 to n - 1",
         act="def act(k, s, now, stream):\n    return el.choose(stream, [0, 1])\n",
     ),
     row(

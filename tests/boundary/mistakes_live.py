@@ -182,7 +182,8 @@ MISTAKES: list[Mistake] = [
     script(
         "a design as the task",
         "import everlearn as el\nfrom own import mine\n\nel.live('agent', mine)\n",
-        "task: Design('mine'); is an agent; the task comes first, as in el.run(task, agent)",
+        "task: Design('mine'); is an agent; the task comes first, as in el.run(task, agent) or everlearn run TASK "
+        "--agent AGENT",
         own=AGENT,
     ),
     script(
@@ -240,7 +241,7 @@ MISTAKES: list[Mistake] = [
         "a task object that is not passed again",
         {"shop.py": SHOP, "first.py": OPEN, "mine.py": "import everlearn as el\n\nel.live('agent')\n"},
         "python mine.py",
-        "task: None; was given as a function or an object; give it again, or a name from the start, as in "
+        "task: 'a function or an object'; give it again, or a name from the start, as in "
         "'module:attribute'",
         before=("python first.py",),
         shown="mine.py",

@@ -352,7 +352,8 @@ def shop(memory, action):
         title="an agent in place of a task",
         files={"mine.py": AGENT + "\nel.run(mine, 'riverswim')\n"},
         call="python mine.py",
-        answer="task: 'mine'; is an agent; the task comes first, as in el.run(task, agent)",
+        answer="task: 'mine'; is an agent; the task comes first, as in el.run(task, agent) or everlearn run "
+        "TASK --agent AGENT",
     ),
     Mistake(
         group="tasks",
@@ -489,7 +490,8 @@ def shop(memory, action):
         title="agent and task in the wrong order",
         files=script('el.run("growing-horizon", "riverswim")'),
         call="python mine.py",
-        answer="task: 'growing-horizon'; is an agent; the task comes first, as in el.run(task, agent)",
+        answer="task: 'growing-horizon'; is an agent; the task comes first, as in el.run(task, agent) or everlearn run "
+        "TASK --agent AGENT",
     ),
     Mistake(
         group="tasks",

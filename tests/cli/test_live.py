@@ -28,7 +28,7 @@ def directory(tmp_path):
 
 
 def test_check_a_sound_directory(directory, call, call_json):
-    assert call("check", str(directory)) == f"{directory}: sound\nagent agent: step 30, 31 rows, 1 snapshots\n"
+    assert call("check", str(directory)) == f"{directory}: sound\nagent agent: step 30, 31 rows, 1 snapshot\n"
     found = call_json("check", str(directory))
     assert (found["sound"], found["findings"], found["in_use"], found["repaired"]) == (True, [], False, None)
 
@@ -42,7 +42,7 @@ def test_check_one_whose_design_is_not_here(tmp_path, call, call_json):
     with el.live(tmp_path / "agent", task="service-station", agent=make_design("q-learning")) as agent:
         advance(agent, 3)
     printed = call("check", str(tmp_path / "agent"))
-    assert "agent agent: step 3, 3 rows, 1 snapshots; everything is as it was written, but its design" in printed
+    assert "agent agent: step 3, 3 rows, 1 snapshot; undamaged, but not opened for a test: its design" in printed
     assert call_json("check", str(tmp_path / "agent"))["agents"][0]["verdict"] == "unknown"
 
 
@@ -53,7 +53,7 @@ def test_check_and_repair_a_damaged_one(directory, call, call_json):
     result = CliRunner().invoke(app, ["check", str(directory)])
     assert result.exit_code == 1
     assert "damaged: everlearn.db: table journal: agent agent: row 20: is damaged\n" in result.stdout
-    assert "agent agent: damaged; step 30, 31 rows, 1 snapshots\n" in result.stdout
+    assert "agent agent: damaged; step 30, 31 rows, 1 snapshot\n" in result.stdout
     assert "everlearn check DIR --repair" in result.stdout
     found = json.loads(CliRunner().invoke(app, ["check", str(directory), "--json"]).stdout)
     assert found["findings"][0]["row"] == 20
@@ -91,7 +91,7 @@ def sharded(tmp_path):
 
 def test_check_all_shards(sharded, call, call_json, refused):
     printed = call("check", str(sharded)).splitlines()
-    agents = ["agent agent: step 200, 201 rows, 1 snapshots", "agent other: step 0, 0 rows, 1 snapshots"]
+    agents = ["agent agent: step 200, 201 rows, 1 snapshot", "agent other: step 0, 0 rows, 1 snapshot"]
     assert printed == [f"{sharded}: sound", *agents]
     with el.live(sharded / "shard-0"):
         assert call_json("check", str(sharded))["in_use"]
@@ -125,7 +125,7 @@ def test_an_agent_is_found_in_its_shard(sharded, call, call_json, refused, tmp_p
 def test_backup(directory, tmp_path, call, call_json):
     with el.live(directory):
         printed = call("backup", str(directory), str(tmp_path / "copy.db"))
-    assert printed.endswith("bytes, checked\nagent agent: step 30, 31 rows, 1 snapshots\n")
+    assert printed.endswith("bytes, checked\nagent agent: step 30, 31 rows, 1 snapshot\n")
     assert call_json("backup", str(directory), str(tmp_path / "copy.db"))["agents"][0]["step"] == 30
 
 
@@ -177,7 +177,7 @@ def test_warm(tmp_path, call_json, refused):
     assert call_json("warm", str(tmp_path / "agent"), str(tmp_path / "log.csv")) == {"rows": 2, "step": 2, "t": 2}
     (tmp_path / "log.csv").write_text("observation,action\narrival,slow\ndepartures,fast\n")
     message = refused("warm", str(tmp_path / "agent"), str(tmp_path / "log.csv"))
-    assert message.startswith("row 2 of the log: 'departures'; observation: 'departures'; known: arrival, ")
+    assert message.startswith("row 2 of the log, observation: 'departures'; known: arrival, ")
     with el.live(tmp_path / "agent") as agent:
         assert agent.step == 2
         assert "this process has it open already" in refused("warm", str(tmp_path / "agent"), str(tmp_path / "log.csv"))

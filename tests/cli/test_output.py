@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from everlearn.cli.main import app, main
-from everlearn.cli.output import print_json
+from everlearn.cli.output import print_json, print_table
 from everlearn.cli.progress import show_progress
 
 
@@ -25,6 +25,15 @@ def test_json_is_one_document_and_a_newline(capsys):
 def test_json_holds_nothing_that_is_no_number(capsys):
     with pytest.raises(ValueError, match="not JSON compliant"):
         print_json({"a": float("nan")})
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(None, 1), ("80", 4)])
+def test_a_table_is_wrapped_only_where_there_is_a_width(columns, lines, capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    print_table(["name"], [["x" * 300]])
+    assert len([line for line in capsys.readouterr().out.splitlines() if "x" in line]) == lines
 
 
 def test_progress_is_silent_where_nobody_looks(capsys):

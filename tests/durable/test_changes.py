@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -502,3 +503,33 @@ def test_a_repair_does_without_the_row_of_a_change(tmp_path):
     with el.live(tmp_path) as agent:
         assert agent.inspect()["counts"][1] == {"state": "x", "actions": {"a": 19.0, "b": 0.0}}
         assert agent.observe("y", "b", reward=2) == 2
+
+
+class Known(NamedTuple):
+    q: np.ndarray
+
+
+def design_that_shows(*, rate: float = 0.5) -> el.Design:
+    def learn(knowledge, experience, now, stream):
+        knowledge.q[experience.aleatoric_state] += rate
+
+    return el.Design(
+        lambda task: Known(np.zeros(task.states)),
+        lambda knowledge, aleatoric_state, now, stream: 0,
+        learn,
+        inspect=lambda knowledge, now: {"level": knowledge.q},
+    )
+
+
+def test_a_design_in_place_of_the_function_that_made_it_is_named(tmp_path):
+    el.live(tmp_path, "riverswim", agent=design_that_shows).close()
+    with pytest.raises(
+        Changed, match=r"given as a function with parameters \(rate=0.5\) and is now given as a design;"
+    ):
+        el.live(tmp_path, agent=design_that_shows())
+
+
+def test_a_design_shows_its_own_arrays(tmp_path):
+    with el.live(tmp_path, "riverswim", agent=design_that_shows) as agent:
+        agent.observe(1, agent.act())
+        assert agent.inspect()["arrays"] == {"level": [0.5, 0, 0, 0, 0, 0]}

@@ -64,13 +64,13 @@ def test_files(tmp_path):
         ("observation,action,reward,weight\nbusy,slow,1,2\n", "header of the log"),
         (
             "observation,action,reward\nbusy,slow,1\nbusy,slow\n",
-            "row 2 of the log: None; has another number of columns",
+            "row 2 of the log: 'busy,slow'; has 2 columns, and the header 3",
         ),
-        ("observation,action,reward\nbusy,slow,1,9\n", "row 1 of the log: .* has another number of columns"),
-        ("observation,action,reward\nbusy,slow,much\n", "row 1 of the log: 'much'"),
+        ("observation,action,reward\nbusy,slow,1,9\n", "row 1 of the log: .* has 4 columns, and the header 3"),
+        ("observation,action,reward\nbusy,slow,much\n", "row 1 of the log, reward: 'much'; give a number"),
         (
             "observation,action,reward\nbusy,slow,1\nlazy,slow,1\n",
-            "row 2 of the log: 'lazy'; observation: 'lazy'; known",
+            "row 2 of the log, observation: 'lazy'; known",
         ),
         ("observation,action,reward\nbusy,slow,7\n", "row 1 of the log: .*outside its range"),
         ("observation,action,reward\nbusy,slow,nan\n", "row 1 of the log: .*must be finite"),

@@ -113,7 +113,7 @@ def test_objects_are_marked_in_the_document_and_given_again():
     document = json.loads(made.encoded())
     assert document["aleatoric"] == document["reward"] == document["schedule"] == {"function": True}
     for missing in ("aleatoric", "reward", "schedule"):
-        with pytest.raises(InputError, match=f"{missing}: None; was given as a function or an object; give it again"):
+        with pytest.raises(InputError, match=f"{missing}: 'a function or an object'; give it again"):
             reopen(made.encoded(), made.face(), {key: value for key, value in given.items() if key != missing})
     with pytest.raises(
         InputError, match=r"open it with el\.live and the same object, or pass it as 'module:attribute'"

@@ -63,7 +63,7 @@ def test_there_are_three_verdicts(several):
     report = check(several)
     assert report.sound
     reasons = [agent["reason"] for agent in report.agents]
-    assert "was given as an object" in reasons[0]
+    assert "check runs no code of yours" in reasons[0]
     assert reasons[1].startswith("it cannot be run (")
     assert reasons[2] is None
     damage(several, "UPDATE journal SET reward = 0.25 WHERE agent = 3 AND seq = 2")

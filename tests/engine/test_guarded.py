@@ -241,7 +241,7 @@ def test_copies_reach_copies():
     (copy,) = copied(trouble_act)
     reached = callees(copy)
     assert choose not in reached
-    assert "choose" in [function.__name__ for function in reached]
+    assert "_choose" in [function.__name__ for function in reached]
     assert uniform in reached
     assert unsafe(trouble_act, trouble_learn) is None
 

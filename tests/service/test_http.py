@@ -42,6 +42,12 @@ def test_create_is_acknowledged_again_and_refused_with_another_setup(service):
     assert [service.call("POST", "/v1/agents", asked).status for _ in range(2)] == [201, 200]
     reply = service.call("POST", "/v1/agents", {"name": "twice", "setup": {**STATION, "seed": 2}})
     assert (reply.status, reply.json["error"]) == (409, "taken")
+    assert "with another setup: seed is " in reply.json["message"]
+
+
+def test_an_unknown_path_says_where_the_paths_are(service):
+    reply = service.call("POST", "/v1/agents/north/observ", {})
+    assert (reply.status, reply.json["message"]) == (404, "there is no such path; GET /openapi.json lists all paths")
 
 
 def test_list_has_every_agent(service, agent):
@@ -344,10 +350,10 @@ def test_names_are_plain(service, name):
 @pytest.mark.parametrize(
     ("setup", "message"),
     [
-        ({"task": "os:system"}, "task: 'os:system'; known: "),
-        ({"task": "gymnasium:CliffWalking-v1"}, "task: 'gymnasium:CliffWalking-v1'; known: "),
-        ({**STATION, "agent": "subprocess:run"}, "agent: 'subprocess:run'; known: "),
-        ({**STATION, "schedule": "subprocess:run"}, "schedule: 'subprocess:run'; known: "),
+        ({"task": "os:system"}, "task: 'os:system'; a service takes registered names only"),
+        ({"task": "gymnasium:CliffWalking-v1"}, "task: 'gymnasium:CliffWalking-v1'; a service takes"),
+        ({**STATION, "agent": "subprocess:run"}, "agent: 'subprocess:run'; a service takes"),
+        ({**STATION, "schedule": "subprocess:run"}, "schedule: 'subprocess:run'; a service takes"),
         ({**STATION, "parameters": {"task.aleatoric": "os:getcwd"}}, "task.aleatoric: 'os:getcwd'; give window:K"),
         ({**STATION, "parameters": {"task.aleatoric": "memory"}}, "task.aleatoric: 'memory'; give window:K"),
         ({"task": "garnet", "parameters": {"task.states": 1e6}}, "task.states: 1000000.0; numbers up to 10,000 are"),

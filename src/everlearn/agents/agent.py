@@ -20,6 +20,7 @@ from everlearn.agents.schedule import LATER
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, check_parts, pack, read_file, unpack
 from everlearn.agents.spec import read_specs
 from everlearn.agents.tabular import by_field
+from everlearn.calls import explained
 from everlearn.errors import InputError, SnapshotError
 from everlearn.files import replacing
 from everlearn.grids import Grid
@@ -41,6 +42,7 @@ OTHER_VERSION = (
 """Added to the message if the names of the parameters or arrays differ, and not only their values or shapes."""
 
 
+@explained("el.Agent(task, agent, schedule=...)")
 class Agent:
     """A design applied to a task: the agent state X_t = (S_t, P_t, Z_t), and the methods that advance it.
 

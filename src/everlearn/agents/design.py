@@ -14,6 +14,8 @@ from typing import Any
 
 from everlearn.agents.schedule import Schedule
 from everlearn.aleatoric.reward import Reward
+from everlearn.calls import explained
+from everlearn.errors import require
 from everlearn.ownership import is_ours
 from everlearn.protocol import Act, Experience, Knowledge, Learn, ScheduleValues, Table
 from everlearn.registry import settings_text
@@ -24,6 +26,7 @@ UNNAMED = "agent"
 """The name of a design that was given none; one made by a function is called after the function."""
 
 
+@explained("el.Design(build, act, learn)")
 @dataclass(frozen=True)
 class Design:
     """The definition of an agent, independent of a task.
@@ -125,6 +128,12 @@ class Design:
     duration: int | None = None
     name: str = UNNAMED
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("by_state", "infinite", "unit", "masks", "plans", "features", "defers"):
+            value = getattr(self, name)
+            require(isinstance(value, bool), f"{name} of the design", value, "give True or False")
+        require(isinstance(self.name, str), "name of the design", self.name, "give a text")
 
     @cached_property
     def own(self) -> bool:

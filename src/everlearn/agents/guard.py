@@ -6,11 +6,14 @@ comes from outside this package.  Nothing that it does may crash the process or 
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
+import sys
 import traceback
 import types
 from collections.abc import Iterator, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,6 +33,7 @@ from everlearn.purity import (
     HASHED,
     INPUT,
     MUTABLE,
+    ORDER,
     RANDOM,
     UNSAFE,
     WRITTEN,
@@ -42,7 +46,7 @@ from everlearn.randomness import choose
 from everlearn.tasks.indexed import IndexedTask
 
 ARGUMENTS = {
-    "build": ("indexed",),
+    "build": ("task",),
     "act": ("knowledge", "aleatoric_state", "now", "stream"),
     "learn": ("knowledge", "experience", "now", "stream"),
     "policy": ("knowledge",),
@@ -52,6 +56,9 @@ ARGUMENTS = {
     "carry": ("knowledge", "aleatoric_state", "next_aleatoric_state"),
 }
 """What each function of a design is called with."""
+
+REQUIRED = ("build", "act", "learn")
+"""The functions that every design has."""
 
 ALLOWED_FIELDS = "use arrays of float64, int64, uint64 or bool, numbers and tuples of numbers"
 
@@ -84,12 +91,17 @@ NO_SCHEDULE = "the design has no schedule; pass one, as in el.Design(build, act,
 
 DRAW = "draw with el.uniform(stream) or el.choose(stream, n)"
 
+NUMBER = "give a whole number n of at least 1, to draw from 0 to n - 1"
+
+UNSOUND = {"divide": "raise", "invalid": "raise", "over": "ignore"}
+"""What NumPy does at an error.  An overflow gives infinity, which is reported with its place after the step."""
+
 
 def check_design(design: Design) -> None:
     """Raise if a function of the user's own design cannot be called, or depends on more than its arguments."""
     for name, arguments in ARGUMENTS.items():
         function = getattr(design, name)
-        if function is not None:
+        if function is not None or name in REQUIRED:
             _check_signature(design, name, function, arguments)
     if (design.remember is None) != (design.memory is None):
         problem = "has remember without memory, or memory without remember"
@@ -98,17 +110,31 @@ def check_design(design: Design) -> None:
         function = getattr(design, name)
         if function is None:
             continue
-        for impurity in impurities(function):
-            raise AgentError(design.name, f"{name} {_describe(impurity)}")
-        if not isinstance(function, types.FunctionType):
-            problem = f"{name} is {kind_of(function)}, which could hold hidden state"
-            raise AgentError(design.name, f"{problem}; give a plain function, and store its data in what build returns")
+        _check_plain(design, name, function)
     for name, kinds in FORBIDDEN.items():
         for impurity in impurities(getattr(design, name), kinds) if getattr(design, name) is not None else ():
             remedy = INITIAL if (name, impurity.kind) == ("build", RANDOM) else None
             raise AgentError(design.name, f"{name} {_describe(impurity, remedy)}")
+    _check_order(design)
     _check_reads(design, "act", design.act)
     _check_reads(design, "learn", design.learn)
+
+
+def _check_plain(design: Design, name: str, function: Any) -> None:
+    """Raise unless a function is a plain one that depends on its arguments alone."""
+    for impurity in () if isinstance(function, functools.partial) else impurities(function):
+        raise AgentError(design.name, f"{name} {_describe(impurity)}")
+    if not isinstance(function, types.FunctionType):
+        problem = f"{name} is {kind_of(function)}, which could hold hidden state"
+        raise AgentError(design.name, f"{problem}; give a plain function, and store its data in what build returns")
+
+
+def _check_order(design: Design) -> None:
+    """Raise if act uses its second argument as an experience, as learn does."""
+    for second, attribute, place in attributes_read(design.act, 1):
+        if attribute in Experience._fields:
+            problem = f"act reads {second}.{attribute} ({place}), of an experience, which only learn is given"
+            raise AgentError(design.name, f"{problem}; the order is el.Design(build, act, learn)")
 
 
 def _check_reads(design: Design, name: str, function: Any) -> None:
@@ -135,7 +161,7 @@ def _check_signature(design: Design, name: str, function: Any, arguments: tuple[
 
 
 def _describe(impurity: Impurity, remedy: str | None = None) -> str:
-    otherwise = "calls" if callable(impurity.value) else "uses"
+    otherwise = "depends on" if impurity.name == ORDER else "calls" if callable(impurity.value) else "uses"
     verb = {MUTABLE: "reads", WRITTEN: "assigns to", COMPILED: "uses"}.get(impurity.kind, otherwise)
     what = f", {kind_of(impurity.value)}" if impurity.kind == MUTABLE else ""
     what += ", which Numba compiled without checks" if impurity.kind == COMPILED else ""
@@ -157,7 +183,7 @@ class Guard:
     def __init__(self, design: Design, indexed: IndexedTask, run: int = 0) -> None:
         self.design, self.indexed, self.run = design, indexed, run
         self.name = design.name
-        self._errors = {"all": "ignore"} if design.infinite else {"divide": "raise", "invalid": "raise"}
+        self._errors = {"all": "ignore"} if design.infinite else dict(UNSOUND)
 
     def build(self) -> Knowledge:
         """Return the initial knowledge, with arrays that are not shared."""
@@ -304,11 +330,13 @@ class Guard:
             place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
             problem = f"{function} assigned to a field of a NamedTuple {self._at(t)}{place}"
             return self._error(f"{problem}; write into an array, as in knowledge.q[...] = value", t)
-        if isinstance(error, TypeError) and (number := _number_chosen_below(error)) is not None:
+        if (given := _chosen(error)) is not None:
             frames = own_frames(error.__traceback__)
             place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
-            problem = f"{function} called el.choose with {_value(number)} {self._at(t)}{place}"
-            return self._error(f"{problem}; give a whole number n, to draw from 0 to n - 1", t)
+            swapped = isinstance(given["number"], Draws)
+            arguments = f"({_value(given['stream'])}, stream)" if swapped else f" with {_value(given['number'])}"
+            remedy = "the stream comes first, as in el.choose(stream, n)" if swapped else NUMBER
+            return self._error(f"{function} called el.choose{arguments} {self._at(t)}{place}; {remedy}", t)
         return blamed(error, f"agent {self.name!r}: {function}", self._at(t).removeprefix("at "))
 
     def _at(self, t: int) -> str:
@@ -344,17 +372,22 @@ class Draws:
         self._stream = stream
 
     def random(self) -> float:
-        """Draw from [0, 1)."""
+        """Draw from [0, 1); raise if this is for ``choose``, and not for a whole number of at least 1."""
+        caller = sys._getframe(2)  # that of uniform is between; choose has no check, to be fast in built-in agents
+        if caller.f_code is choose.__code__:
+            number = caller.f_locals["number"]
+            if isinstance(number, bool) or not (isinstance(number, Real) and float(number) >= 1 and number % 1 == 0):
+                raise TypeError
         return self._stream.random()  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"a stream has no {name}; {DRAW}")
 
 
-def _number_chosen_below(error: BaseException) -> Any:
-    """Return what ``choose`` was given instead of a number, or None if it did not raise the error."""
-    frame = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1]
-    return frame.f_locals["number"] if frame.f_code is choose.__code__ else None
+def _chosen(error: BaseException) -> dict[str, Any] | None:
+    """Return the arguments of ``choose`` if they caused the error, otherwise None."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return next((frame.f_locals for frame in frames[-3:] if frame.f_code is choose.__code__), None)
 
 
 def _floats(knowledge: Knowledge) -> Iterator[tuple[str, NDArray[Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,11 +18,13 @@ from everlearn.factories import call_factory, name_of, refuse_needy
 from everlearn.labels import kind_of
 from everlearn.ownership import is_ours, plain_function
 from everlearn.purity import impurities
-from everlearn.registry import locate, parameters, settings
+from everlearn.registry import defined, locate, parameters, settings
 from everlearn.tasks.define import Definition
+from everlearn.tasks.names import TASKS
 from everlearn.tasks.task import Task
 
 WANTED_AGENT = "a design, as in el.Design(build, act, learn), or a function without required arguments that returns one"
+IS_TASK = "is a task; the agent comes second, as in el.run(task, agent) or everlearn run TASK --agent AGENT"
 WANTED_SCHEDULE = "a schedule, as in el.Schedule(...), or a function without required arguments that returns one"
 
 
@@ -72,22 +75,23 @@ def make_design(
     ``schedule`` is for agents that take one.  ``duration`` is the length of the run, for agents that take it.
     """
     chosen = dict(chosen or {})
-    factory = locate(given, AGENTS, "agent") if isinstance(given, str) else given
-    if isinstance(factory, Task | Definition):
-        raise InputError("agent", name_of(given), "is a task; the agent comes second, as in el.run(task, agent)")
+    is_task = isinstance(given, str) and given in TASKS
+    factory = locate(given, AGENTS, "agent") if isinstance(given, str) and not is_task else given
+    if is_task or isinstance(factory, Task | Definition):
+        raise InputError("agent", name_of(given), IS_TASK)
     if callable(factory) and not isinstance(factory, Design):
         refuse_needy(factory, given, "agent", WANTED_AGENT, (Design,))
     known = parameters(factory) if callable(factory) else {}
     if "schedule" not in known and (schedule is not None or schedule_chosen):
         value = schedule if schedule is not None else f"schedule.{next(iter(schedule_chosen or ()))}"
-        raise InputError("schedule", value, f"the agent {given!r} takes no schedule; leave it out")
+        raise InputError("schedule", value, f"the agent {name_of(given)!r} takes no schedule; leave it out")
     if isinstance(factory, Design):
         if chosen:
             remedy = "this design is made already; pass the function that makes it, which takes parameters"
             raise InputError("parameter", f"agent.{next(iter(chosen))}", remedy)
         return _check_own(replace(factory, name=given) if isinstance(given, str) else factory)
     if not callable(factory):
-        raise InputError("agent", name_of(given), "is neither a design nor a function that makes one")
+        raise InputError("agent", name_of(given), _what_else(factory))
     if "duration" in known and chosen.get("duration") is None:
         chosen["duration"] = duration
     if "schedule" in known:
@@ -99,6 +103,15 @@ def make_design(
         raise InputError("agent", name_of(given), remedy)
     values.pop("schedule", None)
     return _check_own(replace(design, name=_name(given, design), parameters=values))
+
+
+def _what_else(given: object) -> str:
+    """Return what is wrong with something that makes no agent, and what to do."""
+    agents: list[str] = []
+    if isinstance(given, types.ModuleType):
+        agents = [f"{given.__name__}.{name}" for name, value in defined(given).items() if isinstance(value, Design)]
+    named = f"; in this module there is {', '.join(agents)}" if agents else ""
+    return f"is neither a design nor a function that makes one; give {WANTED_AGENT}{named}"
 
 
 def _name(given: object, design: Design) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 from everlearn.agents.design import Design
 from everlearn.agents.names import DEFAULT_AGENT as DEFAULT_AGENT
-from everlearn.agents.registry import make_design
+from everlearn.agents.registry import AGENTS, make_design
 from everlearn.errors import InputError, require
-from everlearn.tasks.registry import make_task
+from everlearn.tasks.registry import IS_AGENT, make_task
 from everlearn.tasks.task import Task
 
 
@@ -66,6 +66,8 @@ def read_specs(
     task: object, agent: object = DEFAULT_AGENT, schedule: object = None, parameters: Mapping[str, Any] | None = None
 ) -> tuple[TaskSpec, AgentSpec]:
     """Return the specs of a task and an agent whose parameters are given together, by their full names."""
+    swapped = isinstance(task, Design) or (isinstance(task, str) and task in AGENTS)
+    require(not swapped, "task", task, IS_AGENT)
     parts = split(parameters or {})
     return TaskSpec(task, parts["task"]), AgentSpec(agent, schedule, parts["agent"], parts["schedule"])
 

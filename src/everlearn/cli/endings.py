@@ -68,8 +68,14 @@ def _explain_usage(error: Any) -> str:
         return f"{error.option_name}: {'takes no value' if 'not take' in error.message else 'give a value after it'}"
     if kind == "BadParameter" and error.param is not None:
         return f"{_name(error.param)}: {error.message}"
+    if "unexpected extra argument" in error.message and _takes_agent(context):
+        remedy = f"an agent is an option, as in {context.command_path} TASK --agent AGENT"
     message = error.format_message().rstrip(".")
     return f"{message[:1].lower()}{message[1:]}; {remedy}"
+
+
+def _takes_agent(context: Any) -> bool:
+    return context is not None and any("--agent" in option.opts for option in context.command.params)
 
 
 def _name(param: Any) -> str:

@@ -135,12 +135,14 @@ def _print_repaired(repaired: dict[str, Any]) -> None:
 
 
 def _print_agents(agents: list[dict[str, Any]]) -> None:
+    from everlearn.labels import counted
+
     for agent in agents:
-        size = f"step {agent['step']:,}, {agent['rows']:,} rows, {agent['snapshots']:,} snapshots"
+        size = f"step {agent['step']:,}, {counted(agent['rows'], 'row')}, {counted(agent['snapshots'], 'snapshot')}"
         if agent.get("verdict") == "damaged":
             size = f"damaged; {size}"
         reason = agent.get("reason")
-        unknown = f"; everything is as it was written, but {reason}, so whether it can be recovered is unknown"
+        unknown = f"; undamaged, but not opened for a test: {reason}"
         typer.echo(f"agent {agent['name']}: {size}{unknown if reason else ''}")
 
 

@@ -6,6 +6,8 @@ A text is made of parts; a part is a string, or a string and its style.
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+WIDE = 10_000
+"""The width of a table in a file or a pipe, in characters: its lines are not broken."""
+
 Part: TypeAlias = "str | tuple[str, str]"
 Cell: TypeAlias = "Part | list[Part]"
 
@@ -25,11 +30,12 @@ def print_json(document: Any) -> None:
     documents().write(json.dumps(document, indent=1, allow_nan=False, default=str) + "\n")
 
 
-def console() -> Console:
-    """Return a console on standard output."""
+def console(*, wide: bool = False) -> Console:
+    """Return a console on standard output; ``wide`` leaves lines whole if that is a file or a pipe."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    unlimited = wide and not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(highlight=False, soft_wrap=False, width=WIDE if unlimited else None)
 
 
 def say(*parts: Part, style: str = "", wrap: bool = False) -> None:
@@ -76,7 +82,7 @@ def print_table(
         table.add_column(Text(column), **(settings | dict(first or {}) if number == 0 else settings))
     for row in rows:
         table.add_row(*map(_assemble, row))
-    console().print(table)
+    console(wide=True).print(table)
 
 
 def print_pairs(rows: Iterable[Sequence[Cell]], *, right: bool = False, apart: bool = False) -> None:

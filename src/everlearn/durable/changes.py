@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from everlearn.agents.design import UNNAMED
 from everlearn.agents.schedule import LATER
-from everlearn.durable.declaration import is_missing
+from everlearn.durable.declaration import OBJECT, is_missing
 from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
 from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup
 from everlearn.errors import Changed, require
 from everlearn.labels import as_label
+from everlearn.registry import settings_text
 
 TOLERANCE = 1e-9
 """Numbers are the same if they differ by no more than this relative error, since processors differ in the last bits.
@@ -47,10 +48,10 @@ def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
     document = json.loads(stored)
     named = {key: value for key, value in given.items() if value is not None}
     for key, value in document.items():
-        remedy = "was given as a function or an object; give it again"
+        remedy = "give it again"
         if key in ("task", "agent", "schedule"):
             remedy += ", or a name from the start, as in 'module:attribute'"
-        require(not is_missing(value) or key in named, key, None, remedy)
+        require(not is_missing(value) or key in named, key, OBJECT, remedy)
     has_task = document["task"] is not None or "task" in named
     dropped = {key for key, value in document.items() if is_missing(value) or (has_task and KEYS[key].of_task)}
     kept = {key: value for key, value in document.items() if key not in dropped}
@@ -219,7 +220,12 @@ def _compare_agent(before: Any, after: Any, _present: Fingerprint) -> Iterator[C
     if own != still or (not own and before["name"] not in (UNNAMED, after["name"])):
         yield Change(f"the agent {_was(before['name'], after['name'])}", final=True)
         return
-    yield from _compare_parameters("agent", before["parameters"], after["parameters"])
+    if own and bool(before["parameters"]) != bool(after["parameters"]):
+        function = f"a function with parameters ({settings_text(before['parameters'] or after['parameters'])})"
+        was, now = (function, "a design") if before["parameters"] else ("a design", function)
+        yield Change(f"the agent was given as {was} and is now given as {now}; give it as before", learning=True)
+    else:
+        yield from _compare_parameters("agent", before["parameters"], after["parameters"])
     if own:
         for name in sorted({*before["functions"], *after["functions"]}):
             if before["functions"].get(name) != after["functions"].get(name):

@@ -37,8 +37,8 @@ from everlearn.durable.entry import (
 )
 from everlearn.durable.promotion import NEVER, Rule, RuleState, pack_mode
 from everlearn.durable.setup import Setup
-from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, RewardError, require
-from everlearn.labels import as_label
+from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, LabelError, RewardError, require
+from everlearn.labels import as_label, few
 from everlearn.protocol import Experience, Label
 
 _new = tuple.__new__  # faster than the constructor of a named tuple
@@ -272,6 +272,10 @@ class Core:
         raise Conflict(f"step {step} {what}; step {self.next_step} is due", self.next_step)
 
     def _executed(self, executed: Label | None, argument: str = "executed") -> int:
+        given: object = executed
+        if isinstance(given, int | float) and given not in self.agent.task.actions:
+            remedy = f"known: {few(self.agent.task.actions)}; a reward is passed by name, as in reward={given!r}"
+            raise LabelError(argument, given, remedy)
         if executed is not None:
             return self.agent.indexed.action(as_label(executed), argument)
         if self._mode == Mode.SHADOW:

@@ -26,6 +26,9 @@ GIVEN = "given"
 FUNCTION = {"function": True}
 """What stands in a document for a function or an object, which only Python can give."""
 
+OBJECT = "a function or an object"
+"""What messages show in its place."""
+
 
 def is_missing(value: object) -> bool:
     """Return whether a value stands for a function or an object that was not given again."""

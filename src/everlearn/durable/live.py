@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from everlearn.agents.agent import whole
+from everlearn.calls import explained
 from everlearn.durable import audit, control, views
 from everlearn.durable.choice import labels_of, mask_of
 from everlearn.durable.core import Core
@@ -36,6 +37,7 @@ NAME = "agent"
 """The name of the one agent in such a directory."""
 
 
+@explained("el.live(directory, task, agent=...)")
 def live(
     directory: str | os.PathLike[str],
     task: object = None,
@@ -480,7 +482,10 @@ class Live:
             return views.policy_table(self.core)
 
     def inspect(self) -> dict[str, Any]:
-        """Return a JSON document: step, mode, aleatoric state, pending action, action values, counts, averages."""
+        """Return a JSON document: step, mode, aleatoric state, pending action, action values, counts, averages.
+
+        ``arrays`` contains the arrays that ``inspect`` of your own design returns, by name, as lists.
+        """
         with self._turn:
             return views.inspect(self.core)
 

@@ -14,7 +14,7 @@ from everlearn.durable.declaration import finder
 from everlearn.durable.entry import Entry, Kind, Outcome
 from everlearn.errors import EverlearnError, InputError, LiveError, require
 from everlearn.files import as_path
-from everlearn.labels import as_label
+from everlearn.labels import as_label, counted
 from everlearn.protocol import Label
 
 COLUMNS = ("observation", "action", "reward", "state", "duration", "cost")
@@ -94,15 +94,20 @@ def _table(file: Iterable[str], core: Core) -> Iterator[dict[str, Any]]:
     require(not unknown, "header of the log", ",".join(unknown), f"is in no log; {remedy}; remove other columns")
     try:
         for number, row in enumerate(reader, 1):
+            every: dict[Any, Any] = row  # what is beyond the header is under None
+            cells = [cell for cell in every.values() if isinstance(cell, str)] + every.get(None, [])
+            remedy = f"has {counted(len(cells), 'column')}, and the header {len(header)}"
+            require(len(cells) == len(header), f"row {number} of the log", ",".join(cells), remedy)
             yield {key: _cell(key, text, finders, number) for key, text in row.items()}
     except csv.Error as error:
         raise InputError("log", f"line {reader.line_num}", f"is not CSV ({error})") from None
 
 
 def _cell(key: Any, text: Any, finders: dict[str, Any], number: int) -> Any:
-    where = f"row {number} of the log"
-    require(key is not None and text is not None, where, text, "has another number of columns than the header")
+    where = f"row {number} of the log, {key}"
     try:
         return float(text) if key in NUMBERS else finders[key](text)
-    except ValueError as error:
-        raise InputError(where, text, str(error)) from None
+    except InputError as error:
+        raise InputError(where, text, error.remedy) from None
+    except ValueError:
+        raise InputError(where, text, "give a number") from None

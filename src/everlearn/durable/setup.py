@@ -25,6 +25,7 @@ from everlearn.aleatoric.state import AleatoricState
 from everlearn.durable.declaration import (
     FUNCTION,
     GIVEN,
+    OBJECT,
     check_rewards,
     declared_task,
     finder,
@@ -153,7 +154,7 @@ class Setup:
         """The design, with its schedule."""
         missing = is_missing(self.agent_spec.given) or is_missing(self.agent_spec.schedule)
         remedy = "open it with el.live and the same object, or pass it as 'module:attribute' when you create an agent"
-        require(not missing, "agent", None, f"its design or schedule was given as an object, not by name; {remedy}")
+        require(not missing, "agent", OBJECT, f"its design or schedule is not given by name; {remedy}")
         return self.agent_spec.make()
 
     def resemble(self, before: Mapping[str, Any]) -> None:

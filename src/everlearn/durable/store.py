@@ -27,7 +27,7 @@ from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import Setup
 from everlearn.durable.wal import cut, frames_in_use, refuse_damage
-from everlearn.errors import Changed, Corrupt, LiveError, SnapshotError
+from everlearn.errors import AgentError, Changed, Corrupt, LiveError, SnapshotError, UserCodeError
 from everlearn.files import expanded, make_folder
 from everlearn.locks import working
 
@@ -166,8 +166,12 @@ class Store(Reader):
         words = [change.words for change in changes]
         former = former_setup(record.setup, record.face, setup)
         exact = not (former.has_own_design and any(change.learning for change in changes))
-        since = None if exact else self.recovered(former, record, exact).step
-        past, core = self.replayed(former, record, exact), Core(setup, record.number)
+        try:
+            since = None if exact else self.recovered(former, record, exact).step
+            past, core = self.replayed(former, record, exact), Core(setup, record.number)
+        except (AgentError, UserCodeError) as error:
+            what = f"{self.directory}: not accepted, since the journal cannot be replayed with the change: {error}"
+            raise UserCodeError(what, getattr(error, "frames", "")) from (error.__cause__ or error)
         try:
             core.restore(past.snapshot(), exact=False)
         except SnapshotError as error:

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from everlearn.durable.declaration import GIVEN, is_missing
+from everlearn.durable.declaration import GIVEN, OBJECT, is_missing
 from everlearn.durable.setup import KEYS, Setup, make_setup
 from everlearn.errors import InputError, require
 from everlearn.files import expanded
@@ -49,7 +49,7 @@ def varied(document: Mapping[str, Any], task: Task, changes: Mapping[str, Any]) 
         kept.pop("parameters", None)
     values = {**kept, **given}
     for key, value in values.items():
-        require(not is_missing(value), key, None, "was given as a function or an object; give it again, or another")
+        require(not is_missing(value), key, OBJECT, "give it again, or another")
     return make_setup(**values)
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from everlearn.ownership import package, plain_function
-from everlearn.randomness import WORDS, stream_of, uniform
+from everlearn.randomness import WORDS, choose, stream_of, uniform
 from everlearn.sources import COMPILED_ELSEWHERE, callees, functions_called, names_read, names_used
 
 UNCHECKED = {"flat", "ctypes", "take_along_axis"}
@@ -23,6 +23,17 @@ def _stream_of(words: Any) -> Any:
     """Return the stream whose words are in an array; the index checks the length, which ``stream_of`` does not."""
     _last = words[WORDS - 1]
     return stream_of(words)
+
+
+def _choose(stream: Any, number: Any) -> int:
+    """Draw below a number that is checked, as :class:`everlearn.agents.guard.Draws` does in the reference engine."""
+    if number < 1 or number != int(number):
+        raise ValueError("choose takes a whole number of at least 1")
+    return int(uniform(stream) * number)
+
+
+_CHECKED: dict[Any, Any] = {stream_of: _stream_of, choose: _choose}
+"""Functions of this package that do not check their arguments, and what a user's agent calls in their place."""
 
 
 def copied(*functions: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
@@ -47,7 +58,7 @@ def _copy(thing: Any, copies: dict[Any, Any]) -> Any:
     """Return the copy of a function, and anything else unchanged."""
     if not isinstance(thing, types.FunctionType) or thing is uniform or package(thing) in COMPILED_ELSEWHERE:
         return thing
-    function: Any = _stream_of if thing is stream_of else thing
+    function: Any = _CHECKED.get(thing, thing)
     if function not in copies:
         cells = tuple(types.CellType() for _ in function.__closure__ or ())
         scope = dict(function.__globals__)
@@ -55,7 +66,7 @@ def _copy(thing: Any, copies: dict[Any, Any]) -> Any:
         copy.__kwdefaults__ = function.__kwdefaults__
         copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
         copies[function] = copy
-        if function is not _stream_of:  # which calls the original on purpose
+        if function is thing:  # the others call the original on purpose
             _redirect(copy, function, copies)
     return copies[function]
 

@@ -104,9 +104,14 @@ def _try_own(plan: Plan, table: AnyTable) -> None:
     check_agreement(batch, group, block, first, guard)
 
 
+EXCEPT = "Cannot compile an 'except' of one kind of exception; write 'except Exception', or check before"
+"""What Numba says of an ``except`` that names an exception, in other words."""
+
+
 def _reason(error: Exception) -> str:
     """Return the most helpful line of Numba's message, which goes from the outermost call to the innermost."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [EXCEPT if "exception_match" in line and line.startswith("No impl") else line for line in lines]
     openings = ("Unknown", "No implementation", "Cannot", "Use of", "Invalid", "Untyped", "NameError")
     innermost = max((place for place, line in enumerate(lines) if line.startswith(openings)), default=0)
     where = next((line.rstrip(":") for line in lines[innermost:] if line.startswith("File ")), "")

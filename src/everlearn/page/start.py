@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from everlearn.agents.agent import whole
 from everlearn.agents.registry import make_design, make_schedule
 from everlearn.agents.spec import AgentSpec, TaskSpec, read_specs
+from everlearn.calls import explained
 from everlearn.errors import InputError, require
 from everlearn.files import as_path
 from everlearn.locks import is_held
@@ -92,6 +93,7 @@ def _locate(kind: str, name: str) -> object:
     return locate(name, REGISTRIES[kind], kind)
 
 
+@explained("el.play(task, agent, schedule=...)")
 def play(
     task: object = None,
     agent: object = None,

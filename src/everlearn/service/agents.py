@@ -15,7 +15,7 @@ from everlearn.durable.moving import Arrivals, Luggage, arrive
 from everlearn.durable.records import AgentRecord
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
-from everlearn.errors import Failed, LiveError
+from everlearn.errors import Failed, LiveError, shown
 from everlearn.service.committer import Unready
 from everlearn.service.logs import log
 from everlearn.service.settings import Limits
@@ -184,8 +184,9 @@ class Agents:
     def create(self, name: str, setup: Setup) -> bool:
         """Create an agent; return whether it is new.  An agent of that name with another setup is a conflict."""
         if name in self.names:
-            if _lasting(self.core(name).setup) != _lasting(setup):
-                raise Taken(f"there is an agent {name} already, with another setup")
+            there, here = _lasting(self.core(name).setup), _lasting(setup)
+            if there != here:
+                raise Taken(f"there is an agent {name} already, with another setup: {_difference(there, here)}")
             return False
         self._refuse_moved(name)
         self._require_room()
@@ -279,6 +280,13 @@ class Agents:
 def _lasting(setup: Setup) -> dict[str, Any]:
     """Return the document of a setup without the promotion rule, which an operator may have changed since."""
     return {**setup.document, "promotion": None}
+
+
+def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
+    """Return the keys in which two documents differ, the first of them with both values."""
+    key, *others = [key for key in {**there, **here} if there.get(key) != here.get(key)]
+    first = f"{key} is {shown(there.get(key))[:80]}, not {shown(here.get(key))[:80]}"
+    return f"{first}; {', '.join(others)} {'differs' if len(others) == 1 else 'differ'}, too" if others else first
 
 
 class Taken(LiveError):  # noqa: N818 - reads as what it is

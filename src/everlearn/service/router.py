@@ -136,7 +136,7 @@ class Router:
         methods = {operation.method for operation in self.operations if operation.match(path)}
         if methods:
             return HTTPException(405, "Method Not Allowed", {"Allow": ", ".join(sorted(methods))})
-        return HTTPException(404, "Not Found")
+        return HTTPException(404, "there is no such path; GET /openapi.json lists all paths")
 
     @cached_property
     def description(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def remote_setup(document: dict[str, Any], limits: Limits) -> Setup:
     >>> remote_setup({"task": "os:system"}, Limits())
     Traceback (most recent call last):
     ...
-    everlearn.errors.UnknownName: task: 'os:system'; known: access-control, ...
+    everlearn.errors.InputError: task: 'os:system'; a service takes registered names only; 'everlearn tasks' lists them
 
     """
     _check_names(document)
@@ -59,6 +59,8 @@ def remote_setup(document: dict[str, Any], limits: Limits) -> Setup:
 def _check_names(document: Mapping[str, Any]) -> None:
     for key, known in (("task", TASKS), ("agent", AGENTS), ("schedule", SCHEDULES)):
         name = document.get(key)
+        if isinstance(name, str) and ":" in name:
+            raise InputError(key, name, f"a service takes registered names only; 'everlearn {key}s' lists them")
         if name is not None and name not in known:
             raise UnknownName(key, name, known)
     for key in ("aleatoric", "reward"):

@@ -25,7 +25,7 @@ from everlearn.tasks.task import Task
 from everlearn.tasks.views import WAYS, seen_through
 from everlearn.windows import is_view
 
-IS_AGENT = "is an agent; the task comes first, as in el.run(task, agent)"
+IS_AGENT = "is an agent; the task comes first, as in el.run(task, agent) or everlearn run TASK --agent AGENT"
 
 GYMNASIUM = re.compile(r"([\w.]+:)?([\w-]+/)?[\w-]+-v\d+")
 """The pattern of identifiers of Gymnasium; no task and no attribute of a module has such a name."""
