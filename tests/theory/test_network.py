@@ -75,7 +75,7 @@ def test_too_many_classes_for_a_grid_still_have_bounds():
     found = el.Theory("input-switch", {"seen": 1}).optimum
     assert not found.certified
     assert [round(-found.upper, 3), round(-found.lower, 3)] == [5.333, 12.667]
-    assert "from potentials" in repr(found)
+    assert "from quadratic functions" in repr(found)
 
 
 def test_theory_gives_the_bounds_and_nothing_else():

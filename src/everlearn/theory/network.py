@@ -85,11 +85,15 @@ class NetworkOptimum(NamedTuple):
         """Whether the bounds are closer than 0.01 percent."""
         return bool(self.upper - self.lower <= 1e-4 * abs(self.lower))
 
+    @property
+    def source(self) -> str:
+        """Where the bounds are from, in words."""
+        jobs = self.values.shape[0] - 1
+        return f"on a grid of {jobs} jobs" if jobs else "from quadratic functions"
+
     def __repr__(self) -> str:
         """Return one line: the bounds, as costs."""
-        jobs = self.values.shape[0] - 1
-        how = f"on a grid of {jobs} jobs" if jobs else "from potentials"
-        return f"NetworkOptimum(average cost from {-self.upper:.7g} to {-self.lower:.7g}, {how})"
+        return f"NetworkOptimum(average cost from {-self.upper:.7g} to {-self.lower:.7g}, {self.source})"
 
 
 class Options(NamedTuple):
