@@ -8,12 +8,13 @@ import pytest
 import everlearn as el
 from everlearn.environments.network import Network
 from everlearn.errors import InputError
-from everlearn.tasks.networks import criss_cross, input_switch
+from everlearn.tasks.networks import criss_cross
 from everlearn.theory.network import network_optimum
 
 QUEUE = Network((0.6,), ((1.0,),), (None,), (1,))
 TANDEM = Network((0.3, 0.0), ((1.0, 0.0), (0.0, 0.8)), (1, None), (1, 1))
 TWO_SERVERS = Network((1.0,), ((1.0,), (1.0,)), (None,), (1,))
+CROSSED = Network((0.2,) * 8, ((1.0,) * 8,) * 2, (None,) * 8, (1,) * 8)
 PRIORITIES = Network((0.3, 0.2), ((1.0, 0.6),), (None, None), (1, 3))
 
 
@@ -51,7 +52,7 @@ def test_a_small_grid_gives_wide_bounds_that_hold(name):
     """A boundary that loses arrivals or forgets what lies beyond it would put one bound on the wrong side."""
     network, jobs, cost = KNOWN[name]
     found = network_optimum(network, jobs // 3)
-    assert found.lower < -cost < found.upper
+    assert found.lower < -cost <= found.upper + 1e-12
     assert found.upper - found.lower > 1e-9
 
 
@@ -70,6 +71,13 @@ def test_stated_optima_are_certified(regime):
     assert theory.task.references["optimum"] == pytest.approx(theory.optimal_average_reward, rel=2e-6)
 
 
+def test_too_many_classes_for_a_grid_still_have_bounds():
+    found = el.Theory("input-switch", {"seen": 1}).optimum
+    assert not found.certified
+    assert [round(-found.upper, 3), round(-found.lower, 3)] == [5.333, 12.667]
+    assert "from quadratic functions" in repr(found)
+
+
 def test_theory_gives_the_bounds_and_nothing_else():
     theory = el.Theory(el.Theory("criss-cross", {"seen": 2}).task)
     with pytest.raises(InputError, check=lambda error: error.argument == "task"):
@@ -83,7 +91,7 @@ def test_theory_gives_the_bounds_and_nothing_else():
         (QUEUE, 0, "jobs"),
         (Network((0.9,), ((1.0,),), (None,), (1,)), 8, "jobs"),
         (PRIORITIES, 9_999, "jobs"),
-        (input_switch(seen=1).network, None, "network"),
+        (CROSSED, None, "network"),
     ],
 )
 def test_what_has_no_bound_is_refused(network, jobs, argument):

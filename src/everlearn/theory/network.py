@@ -6,29 +6,32 @@ Let c(x) be the holding cost of the lengths x, and A_a V (x) the sum over events
   the stream, and V cancels.
 - If V is bounded below and g >= c(x) + A_pi V (x) for all x, the policy pi costs at most g.
 
-V is computed for all lengths with at most N jobs in total, the *grid*, and continued to all others, so that both
-inequalities hold everywhere:
+V is computed by value iteration for all lengths with at most N jobs in total, the *grid*, where the inequalities are
+checked at each point.  Outside, V is a quadratic function of the lengths, a *potential*, of which they are proved:
 
-- For the lower bound, V is the maximum of the values on the grid and of a constant K, which alone counts outside.  For
-  a constant, the inequality says that c(x) >= g; K is at most the values on the grid wherever this is false.  The
-  maximum of two such functions is one, since A_a V is larger for it.
-- For the upper bound, V is the minimum of the values on the grid and of E(x) = K + sum of q_k x_k (x_k + 1) / 2, which
-  alone counts outside.  Let servers divide their time in fixed shares, such that class k is served faster, by s_k > 0,
-  than jobs join it, and let q_k = m h_k / s_k.  Then c + A E <= (1 - m) c + m C for a constant C, which is at most g
-  where c is large; m is such that this includes all lengths outside the grid.  K is such that E is at least the values
-  on the grid where this is false.  The policy is greedy where the minimum is that of the grid; elsewhere its servers
-  divide their time in those shares.  The minimum of two such functions is one, since A_pi V is smaller for it.
+- For the lower bound, V is the greatest of several potentials outside (:mod:`everlearn.theory.potentials`), each less a
+  constant, such that none is above the values at the *edge* of the grid, where there are N jobs.  The greatest of
+  several such functions is one, since A_a V is larger for it.  So V grows outside like the cost to come, and it does
+  not pay to let queues grow until they leave the grid.
+- For the upper bound, V is E(x) = K + sum of q_k x_k (x_k + 1) / 2 outside.  Let servers divide their time in fixed
+  shares, such that class k is served faster, by s_k > 0, than jobs join it, and let q_k = m h_k / s_k.  Then
+  c + A E <= (1 - m) c + m C for a constant C, and m is such that this is at most 0 for more than N jobs.  K is such
+  that E is not below the values at the edge.  The policy is greedy on the grid; outside, its servers divide their time
+  in those shares.
 
-So no arrival is lost, and nothing is assumed at the boundary: what is outside costs too little for the lower bound and
-too much for the upper one, and both count as seldom as it is reached.  The lower bound is over all policies: servers
-may idle, and may use the whole history.  Rounding errors are included.
+The constants are moved until potentials and values nearly meet at the edge.  So no arrival is lost, and nothing is
+assumed at the boundary: what is outside costs too little for the lower bound and too much for the upper one, and both
+count as seldom as it is reached.  Both bounds are over all policies: servers may idle, and may use the whole history.
+Rounding errors are included.
+
+If a grid would be too large, the bounds are those of potentials alone, and much wider.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import product
+from itertools import count, product
 from math import comb
 from typing import Any, NamedTuple
 
@@ -38,17 +41,27 @@ from numpy.typing import NDArray
 from everlearn.environments.network import Network
 from everlearn.errors import require
 from everlearn.protocol import Table
+from everlearn.theory.potentials import MARGIN, Potential, below, cost_at_least, cost_at_most
 
 MOST_POINTS = 20_000_000
-"""The most numbers that are stored for a grid, (N + 1) to the power of the number of classes."""
+"""The most numbers that are stored for a grid, (N + 2) to the power of the number of classes."""
 
 SWEEPS, LOOKED = 20_000, 50
 """The most sweeps of value iteration, and after how many the residuals are looked at."""
 
+SETTLED = 1e-4
+"""The potentials outside the grid are moved towards the values at its edge until bounds change by a smaller part."""
+
+MOST_MOVES = 40
+"""After how many moves no better ones are tried."""
+
+CLEAR = 1e-3
+"""How far potentials that crossed those values are moved back, relative to the largest value."""
+
 FAR, POINTS = 1e-12, 50_000
 """A default grid reaches lengths that are about so unlikely, but has at most so many points."""
 
-ROUNDING = 16 * np.finfo(float).eps
+ROUNDING = 64 * np.finfo(float).eps
 """A bound on the relative error of a residual, which adds about ten products."""
 
 
@@ -60,7 +73,7 @@ class NetworkOptimum(NamedTuple):
     upper: float
     """No policy earns more than this."""
     values: Table
-    """V of the upper bound on the cost, by the number of jobs of each class; it is zero off the grid."""
+    """V of the upper bound on the cost, by the number of jobs of each class; zero off the grid."""
 
     @property
     def average_reward(self) -> float:
@@ -72,10 +85,15 @@ class NetworkOptimum(NamedTuple):
         """Whether the bounds are closer than 0.01 percent."""
         return bool(self.upper - self.lower <= 1e-4 * abs(self.lower))
 
+    @property
+    def source(self) -> str:
+        """Where the bounds are from, in words."""
+        jobs = self.values.shape[0] - 1
+        return f"on a grid of {jobs} jobs" if jobs else "from quadratic functions"
+
     def __repr__(self) -> str:
         """Return one line: the bounds, as costs."""
-        jobs = self.values.shape[0] - 1
-        return f"NetworkOptimum(average cost from {-self.upper:.7g} to {-self.lower:.7g}, on a grid of {jobs} jobs)"
+        return f"NetworkOptimum(average cost from {-self.upper:.7g} to {-self.lower:.7g}, {self.source})"
 
 
 class Options(NamedTuple):
@@ -90,15 +108,6 @@ class Options(NamedTuple):
     classes: NDArray[np.int64]
     rates: Table
     needs: NDArray[np.int64]
-
-
-class Beyond(NamedTuple):
-    """E, which continues V outside the grid: K and q; and C, such that c + A E <= (1 - m) c + m C."""
-
-    K: float
-    q: Table
-    m: float
-    C: float
 
 
 def default_jobs(network: Network) -> int:
@@ -119,7 +128,8 @@ def default_jobs(network: Network) -> int:
 def network_optimum(network: Network, jobs: int | None = None, tolerance: float = 1e-7) -> NetworkOptimum:
     """Return the optimum of a network, from a grid of all lengths with at most ``jobs`` jobs in total.
 
-    The bounds are certified for every grid and tolerance; a larger grid brings them closer.
+    The bounds are certified for every grid and tolerance; a larger grid brings them closer.  Without ``jobs``, bounds
+    from potentials alone are returned if a grid would need too many points.
 
     Examples
     --------
@@ -131,68 +141,99 @@ def network_optimum(network: Network, jobs: int | None = None, tolerance: float 
 
     """
     require(network.load < 1, "load of the network", network.load, "is not stable; give lower arrival rates")
-    jobs = default_jobs(network) if jobs is None else jobs
-    size = (jobs + 1.0) ** network.classes
+    if jobs is None:
+        jobs = default_jobs(network)
+        if (_needed(network) + 2.0) ** network.classes > MOST_POINTS:
+            most, least = cost_at_most(network), cost_at_least(network)
+            remedy = "no bound was found for the cost of a simple policy; simulate rules instead"
+            require(most < np.inf, "network", f"{network.classes} classes at load {network.load:g}", remedy)
+            return NetworkOptimum(-most, -least, np.zeros((1,) * network.classes))
+    size = (jobs + 2.0) ** network.classes
     require(jobs >= 1 and size <= MOST_POINTS, "jobs", jobs, f"give 1 or more, with at most {MOST_POINTS:,} points")
-    problem, beyond, values = _Problem(network, jobs), _beyond(network, jobs), np.zeros(int(size))
-    least = problem.solve(values, Beyond(0.0, np.zeros(network.classes), 0.0, 0.0), False, tolerance)
-    cost = problem.cost()
-    rounding = ROUNDING * float(np.abs(values).max())
-    require(bool(values[cost < least].min() >= -rounding), "jobs", jobs, "is too small for a bound; give more")
-    while True:
-        most = problem.solve(values, beyond, True, tolerance)
-        near = (beyond.m - 1) * cost < beyond.m * beyond.C - most
-        short = float((values - problem.quadratic(beyond))[near].max())
-        if short <= 0:
-            shape = (jobs + 1,) * network.classes
-            return NetworkOptimum(-most, -least, values.reshape(shape))
-        beyond = beyond._replace(K=beyond.K + short + 1.0)
+    grid = _Grid(network, jobs)
+    most = grid.bound(_beyond(network, jobs), True, tolerance)
+    values = grid.inside()
+    outside = below(network, jobs, most)
+    require(bool(outside), "jobs", jobs, "is too small for a bound; give more")
+    least = grid.bound(outside, False, tolerance)
+    return NetworkOptimum(-most, -least, values)
 
 
-class _Problem:
-    """A network on a grid, and what the compiled code needs of it."""
+class _Grid:
+    """The values of all lengths with at most one job more than a number of jobs, and what the compiled code needs."""
 
     def __init__(self, network: Network, jobs: int) -> None:
-        self.clock, self.jobs = network.clock, jobs
-        self.strides = np.array([(jobs + 1) ** (network.classes - 1 - k) for k in range(network.classes)])
+        self.clock, self.jobs, n = network.clock, jobs, network.classes
+        self.strides = np.array([(jobs + 2) ** (n - 1 - k) for k in range(n)])
         self.arrivals, self.holding = np.array(network.arrivals, dtype=float), np.array(network.holding, dtype=float)
         routes = np.array([-1 if to is None else to for to in network.routes])
         self.constants = jobs, self.strides, self.arrivals, routes, self.holding, *_options(network)
+        self.values = np.zeros((jobs + 2,) * n)
+        total = sum(np.ogrid[(slice(jobs + 2),) * n])
+        self.edge, self.exits = (np.array(np.nonzero(np.asarray(total == level))) for level in (jobs, jobs + 1))
 
-    def solve(self, values: Table, beyond: Beyond, upper: bool, tolerance: float) -> float:
+    def bound(self, outside: list[Potential], upper: bool, tolerance: float) -> float:
+        """Return a bound on the cost, from values that continue as the least, or greatest, of these potentials."""
+        sign = 1.0 if upper else -1.0
+        beyond = np.array([each(self.exits) for each in outside])
+        near = np.array([each(self.edge) for each in outside])
+        shifts, pace, last, settled = np.zeros((len(outside), 1)), 1.0, np.inf, False
+        for moves in count():
+            self.values[tuple(self.exits)] = sign * (sign * (beyond + shifts)).min(axis=0)
+            found = self.solve(upper, tolerance if settled else max(tolerance, SETTLED))
+            short = (sign * (self.values[tuple(self.edge)] - near - shifts)).max(axis=1, keepdims=True)
+            if short.max() <= 0 and settled:
+                break
+            if short.max() > 0:
+                pace = 1.0
+            elif abs(found - last) <= SETTLED * abs(found) or moves >= MOST_MOVES:
+                settled = True
+                continue
+            else:
+                pace, last = 2.0 * pace, found
+            shifts += sign * np.where(short > 0, 2.0 * short + CLEAR * self.values.max(), pace * short)
+        return found
+
+    def solve(self, upper: bool, tolerance: float) -> float:
         """Improve values by value iteration, in place and without loops; return the bound that they prove.
 
         They prove a bound whenever the iteration stops; it does when that is close to the estimate of g that makes the
         equation true for the empty network, whose value stays zero.
         """
-        sweep, entered, bound = _compiled(_sweep), self.arrivals > 0, 0.0
-        for count in range(1, SWEEPS + 1):
+        sweep, entered, bound, values = _compiled(_sweep), self.arrivals > 0, 0.0, self.values.ravel()
+        for number in range(1, SWEEPS + 1):
             gain = float(self.arrivals[entered] @ values[self.strides[entered]])
-            sweep(values, *self.constants, beyond.K, beyond.q, gain, True)
-            if count % LOOKED == 0:
-                bound = sweep(values, *self.constants, beyond.K, beyond.q, gain, False)[upper]
+            sweep(values, *self.constants, gain, True)
+            if number % LOOKED == 0:
+                bound = sweep(values, *self.constants, gain, False)[upper]
                 if abs(bound - gain) <= tolerance * max(1.0, gain):
                     break
-        largest = float(np.abs(values).max()) + beyond.K + float(beyond.q.max()) * (self.jobs + 1) ** 2
-        return float(bound + (2 * upper - 1) * ROUNDING * self.clock * largest)
+        return float(bound + (2 * upper - 1) * ROUNDING * self.clock * float(np.abs(values).max()))
 
-    def cost(self) -> Table:
-        """Return c by the index of a value, infinite off the grid."""
-        lengths = self._lengths()
-        cost = sum(h * x for h, x in zip(self.holding, lengths, strict=True))
-        return np.where(sum(lengths) <= self.jobs, cost, np.inf).ravel()
-
-    def quadratic(self, beyond: Beyond) -> Table:
-        """Return E by the index of a value."""
-        parts = (0.5 * q * x * (x + 1.0) for q, x in zip(beyond.q, self._lengths(), strict=True))
-        return np.asarray(beyond.K + sum(parts)).ravel()
-
-    def _lengths(self) -> Any:
-        return np.ogrid[(slice(self.jobs + 1),) * len(self.strides)]
+    def inside(self) -> Table:
+        """Return a copy of the values without those of one job more."""
+        values = self.values.copy()
+        values[tuple(self.exits)] = 0.0
+        return values[(slice(self.jobs + 1),) * values.ndim]
 
 
-def _beyond(network: Network, jobs: int) -> Beyond:
-    """Return E, with K = 0: find the shares that maximise the least s_k, and then m."""
+def _beyond(network: Network, jobs: int) -> list[Potential]:
+    """Return E, with K = 0."""
+    h_by_s, C = _shares(network)
+    least = min(network.holding) * (jobs + 1.0)
+    require(least > C, "jobs", jobs, f"is too small for a bound; give {_needed(network):,} or more")
+    half = 0.5 * (1.0 + MARGIN) * least / (least - C) * h_by_s
+    squares = np.diag(half)[np.triu_indices(network.classes)]
+    return [Potential(np.concatenate([squares, half]), 0.0)]
+
+
+def _needed(network: Network) -> int:
+    """Return the number of jobs of the smallest grid for which E proves a bound."""
+    return int(_shares(network)[1] / min(network.holding)) + 1
+
+
+def _shares(network: Network) -> tuple[Table, float]:
+    """Return h_k / s_k for the shares that maximise the least s_k, and C."""
     from scipy.optimize import linprog
 
     n, arrivals = network.classes, np.array(network.arrivals, dtype=float)
@@ -207,15 +248,7 @@ def _beyond(network: Network, jobs: int) -> Beyond:
     entering, served = arrivals + join @ shares, leave @ shares
     h_by_s = np.array(network.holding) / (served - entering)
     servers = np.array([sum(k == c for _, k in pairs) for c in range(n)])
-    C = float(h_by_s @ (entering + served * (servers - 1)))  # fewer jobs than servers are served more slowly
-    least = min(network.holding) * (jobs + 1.0)
-    needed = int(C / min(network.holding)) + 1
-    size = f"{n} classes at load {network.load:g}"
-    remedy = f"a bound takes a grid of {needed:,} jobs, which is too large; simulate rules instead"
-    require(least > C or (needed + 1.0) ** n <= MOST_POINTS, "network", size, remedy)
-    require(least > C, "jobs", jobs, f"is too small for a bound; give {needed:,} or more")
-    m = 1.000001 * least / (least - C)
-    return Beyond(0.0, m * h_by_s * (1 + 1e-9), m, C)
+    return h_by_s, float(h_by_s @ (entering + served * (servers - 1)))  # few jobs are served by few servers
 
 
 def _options(network: Network) -> Options:
@@ -252,7 +285,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sweep(  # type: ignore[no-untyped-def]  # noqa: C901
-    V, jobs, strides, arrivals, routes, holding, groups, options, classes, rates, needs, K, q, gain, update
+    V, jobs, strides, arrivals, routes, holding, groups, options, classes, rates, needs, gain, update
 ):
     """Return the least and the greatest c + A V over the grid; with ``update``, solve for V at each point in turn."""
     n = len(strides)
@@ -260,15 +293,10 @@ def _sweep(  # type: ignore[no-untyped-def]  # noqa: C901
     low, high, i, total = np.inf, -np.inf, 0, 0
     while True:
         v, value, leaving = V[i], 0.0, 0.0
-        E = K - v
         for k in range(n):
             value += holding[k] * y[k]
-            if total == jobs:
-                E += 0.5 * q[k] * y[k] * (y[k] + 1)
-        for k in range(n):
             if arrivals[k] > 0.0:
-                rise = V[i + strides[k]] - v if total < jobs else E + q[k] * (y[k] + 1)
-                value += arrivals[k] * rise
+                value += arrivals[k] * (V[i + strides[k]] - v)
                 leaving += arrivals[k]
             if y[k] > 0:
                 j = routes[k]

@@ -135,6 +135,7 @@ class Theory:
         If the memory is hidden, only policies that depend on observations and actions count, and the two bounds may
         differ.  If they differ, they may be narrower than those in ``Result.references``, for which the computation
         stops earlier.  For a network of queues the bounds come from a default grid; ``network_optimum`` takes others.
+        If every grid would be too large, they are wide, and come from quadratic functions.
         """
         if self.task.network is not None:
             return network_optimum(self.task.network)

@@ -23,10 +23,9 @@ def optimum_rows(theory: Theory) -> list[tuple[str, str]]:
     """Return the optimum over all policies and the span of its bias, or its bounds if the memory is hidden."""
     best = theory.optimum
     if isinstance(best, NetworkOptimum):
-        jobs = best.values.shape[0] - 1
         return [
             (f"{best.lower:.7g}", "optimum over all policies, at least: a known policy earns it"),
-            (f"{best.upper:.7g}", f"optimum over all policies, at most: certified, from a grid of up to {jobs} jobs"),
+            (f"{best.upper:.7g}", f"optimum over all policies, at most: certified, {best.source}"),
         ]
     if isinstance(best, Bracket):
         return [
