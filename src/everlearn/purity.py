@@ -143,6 +143,12 @@ def attributes_read(function: Any, number: int) -> Iterator[tuple[str, str, str]
         yield from _attributes_in(plain.__code__, plain.__code__.co_varnames[number])
 
 
+def is_assigned(function: Any, name: str) -> bool:
+    """Return whether a function assigns to a variable, so that it need not hold its argument."""
+    steps = dis.get_instructions(plain_function(function).__code__)
+    return any(step.opname.startswith("STORE_") and step.argval == name for step in steps)
+
+
 def _attributes_in(code: types.CodeType, name: str) -> Iterator[tuple[str, str, str]]:
     loaded = False
     for step in dis.get_instructions(code):

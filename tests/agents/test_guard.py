@@ -207,6 +207,27 @@ def test_a_stream_has_nothing_but_uniform_draws():
         guard(act=draws).act(Known(SHARED), 0, NOW, np.random.default_rng(1))
 
 
+class Counted(NamedTuple):
+    n: np.ndarray
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+def test_one_may_choose_below_a_sum_of_whole_numbers(engine):
+    def act(knowledge, aleatoric_state, now, stream):
+        return el.choose(stream, knowledge.n.sum())
+
+    design = el.Design(lambda task: Counted(np.ones(task.actions, dtype=np.int64)), act, learn)
+    assert el.run("riverswim", design, steps=200, engine=engine).steps == 200
+
+
+def test_a_second_argument_that_is_assigned_is_no_experience():
+    def act(knowledge, aleatoric_state, now, stream):
+        aleatoric_state = Experience(0, 0, 0, 0.0, 1)
+        return aleatoric_state.action
+
+    check_design(el.Design(build, act, learn))
+
+
 def test_a_policy_cannot_change_what_is_known():
     def changes(knowledge):
         knowledge.q[...] = 7

@@ -27,10 +27,10 @@ def informed(task: el.Task, design: el.Design) -> Lattice:
         for a, action in enumerate(task.actions):
             for observation, probability, _ in task.model.outcomes(s, action):
                 following, reward = indexed.step(s, a, indexed.observation(observation))
-                cell, weight = knowledge.grid.kinds[s], LARGE * probability
+                cell, weight = knowledge.kinds[s], LARGE * probability
                 assert label == task.states[s]
                 knowledge.counts[cell, a, move_between(knowledge, s, following)] += weight
-                sums, place = knowledge.totals[cell], knowledge.grid.places[following]
+                sums, place = knowledge.totals[cell], knowledge.places[following]
                 sums["visits"][a] += weight
                 sums["reward"][a] += weight * (reward - low) / scope
                 sums["place"].reshape(-1, len(place))[a] += weight * place
@@ -56,7 +56,7 @@ def test_a_move_is_known_where_it_was_never_seen():
     for observation in (1, 2):
         agent.observe(observation, executed="right")
     knowledge = agent.knowledge
-    assert knowledge.grid.kinds.tolist() == [2, 1, 1, 1, 1, 0]
+    assert knowledge.kinds.tolist() == [2, 1, 1, 1, 1, 0]
     assert knowledge.counts[1].sum() == 1
     knowledge.cells["best"][4] = 7.0
     back_up(knowledge, 3, 0.0)

@@ -232,7 +232,7 @@ def test_a_design_that_was_given_as_an_object_is_needed_for_greedy_alone(tmp_pat
     with el.live(tmp_path / "agent", task="riverswim", agent=design) as agent:
         agent.warm_start(log(200))
     assert el.evaluate(tmp_path / "agent", "right").steps == 200
-    with pytest.raises(InputError, match="given as an object"):
+    with pytest.raises(InputError, match="not given by name"):
         el.evaluate(tmp_path / "agent", "greedy")
 
 

@@ -130,7 +130,6 @@ CHOICES = [
         f" with 0 at step 700 (mine.py, line 18); {SIZE}",
     ),
     choose("act chooses below a fraction", "el.choose(stream, 1.5)", f" with 1.5 at step 1 (mine.py, line 18); {SIZE}"),
-    choose("act chooses below True", "el.choose(stream, True)", f" with True at step 1 (mine.py, line 18); {SIZE}"),
     choose(
         "act passes the stream second",
         "el.choose(2, stream)",

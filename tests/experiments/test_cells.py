@@ -8,14 +8,17 @@ import shutil
 import sys
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.registry import make_design
+from everlearn.agents.registry import AGENTS, make_design
 from everlearn.agents.schedule import smooth
 from everlearn.experiments import cells as module
 from everlearn.experiments.cells import Tables
 from everlearn.tables import FixedTable, PairTable
+from everlearn.tasks.indexed import IndexedTask
+from everlearn.tasks.registry import make_task
 from tests.experiments.small import RANDOM, SMOOTH, STATION, cells_of, described, world
 from tests.worlds import corridor, pendulum, shop
 
@@ -252,6 +255,14 @@ def test_agents_that_differ_in_a_default_argument_are_apart():
         return el.Design(always.build, act, always.learn, name="stubborn")
 
     assert name(agent=made(0)) != name(agent=made(1))
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_is_hashed_as_text_has_no_array_in_it(agent):
+    """NumPy abbreviates the text of a long array, so that agents that differ in its middle would share a cell."""
+    knowledge = make_design(agent, duration=100).build(IndexedTask(make_task("riverswim")))
+    nested = [value for value in knowledge if isinstance(value, tuple)]
+    assert not any(isinstance(part, np.ndarray) for value in nested for part in value)
 
 
 def test_a_task_as_arrays_is_known_by_them():

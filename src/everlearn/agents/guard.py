@@ -40,6 +40,7 @@ from everlearn.purity import (
     Impurity,
     attributes_read,
     impurities,
+    is_assigned,
     users_functions,
 )
 from everlearn.randomness import choose
@@ -132,7 +133,7 @@ def _check_plain(design: Design, name: str, function: Any) -> None:
 def _check_order(design: Design) -> None:
     """Raise if act uses its second argument as an experience, as learn does."""
     for second, attribute, place in attributes_read(design.act, 1):
-        if attribute in Experience._fields:
+        if attribute in Experience._fields and not is_assigned(design.act, second):
             problem = f"act reads {second}.{attribute} ({place}), of an experience, which only learn is given"
             raise AgentError(design.name, f"{problem}; the order is el.Design(build, act, learn)")
 
@@ -376,7 +377,9 @@ class Draws:
         caller = sys._getframe(2)  # that of uniform is between; choose has no check, to be fast in built-in agents
         if caller.f_code is choose.__code__:
             number = caller.f_locals["number"]
-            if isinstance(number, bool) or not (isinstance(number, Real) and float(number) >= 1 and number % 1 == 0):
+            if isinstance(number, np.ndarray) and number.ndim == 0:
+                number = number.item()  # what a sum of a watched array returns
+            if not (isinstance(number, Real) and float(number) >= 1 and number % 1 == 0):
                 raise TypeError
         return self._stream.random()  # type: ignore[no-any-return]
 

@@ -60,9 +60,13 @@ WIDE = 100.0
 
 
 class Lattice(NamedTuple):
-    """The lattice, the model of moves and rewards, and the values."""
+    """The lattice (the fields of :class:`Places` come first), the model of moves and rewards, and the values."""
 
-    grid: Places
+    places: NDArray[np.int64]
+    occupants: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    strides: NDArray[np.int64]
+    kinds: NDArray[np.int64]
     moves: NDArray[np.int64]
     """The moves that were seen in each kind of place, in the order in which they were first seen."""
     known: NDArray[np.int64]
@@ -89,7 +93,7 @@ class Lattice(NamedTuple):
 
 def act(knowledge: Lattice, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Take an action that was taken too seldom in such places, or else one of greatest value."""
-    kind = knowledge.grid.kinds[aleatoric_state]
+    kind = knowledge.kinds[aleatoric_state]
     if kind >= 0:
         seldom = rarest(knowledge, aleatoric_state, kind)
         if seldom >= 0:
@@ -114,7 +118,7 @@ def learn(knowledge: Lattice, experience: Experience, now: ScheduleValues, strea
     """Count the move, fit the reward, and do the backups of this step."""
     s = experience.aleatoric_state
     following = experience.next_aleatoric_state
-    kind = knowledge.grid.kinds[s]
+    kind = knowledge.kinds[s]
     if kind >= 0:
         knowledge.totals["trials"][kind, experience.action] += 1.0
         move = move_between(knowledge, s, following)
@@ -129,12 +133,12 @@ def learn(knowledge: Lattice, experience: Experience, now: ScheduleValues, strea
     for _ in range(knowledge.backups):
         turn = int(knowledge.run["turn"][0, 0])
         back_up(knowledge, turn, share)
-        knowledge.run["turn"][0, 0] = (turn + 1) % len(knowledge.grid.kinds)
+        knowledge.run["turn"][0, 0] = (turn + 1) % len(knowledge.kinds)
 
 
 def visit(knowledge: Lattice, s: int) -> None:
     """Count a visit to a place, and note which place was visited most."""
-    if knowledge.grid.kinds[s] < 0:
+    if knowledge.kinds[s] < 0:
         return
     visits = knowledge.cells["visits"]
     visits[s, 0] += 1.0
@@ -144,11 +148,11 @@ def visit(knowledge: Lattice, s: int) -> None:
 
 def move_between(knowledge: Lattice, s: int, following: int) -> int:
     """Return the number of the move from a place; -1 if it is new and there is no space for it, or goes to no place."""
-    if knowledge.grid.kinds[following] < 0:
+    if knowledge.kinds[following] < 0:
         return -1
-    places = knowledge.grid.places
+    places = knowledge.places
     moves = knowledge.moves
-    kind = knowledge.grid.kinds[s]
+    kind = knowledge.kinds[s]
     known = int(knowledge.known[kind])
     dimensions = places.shape[1]
     for move in range(known):
@@ -167,12 +171,12 @@ def move_between(knowledge: Lattice, s: int, following: int) -> int:
 
 def count(knowledge: Lattice, experience: Experience, move: int) -> None:
     """Count a move, and add the reward and the next place to the sums of the kind of place."""
-    kind = knowledge.grid.kinds[experience.aleatoric_state]
+    kind = knowledge.kinds[experience.aleatoric_state]
     a = experience.action
     knowledge.counts[kind, a, move] += 1.0
     knowledge.totals["visits"][kind, a] += 1.0
     knowledge.totals["reward"][kind, a] += experience.reward
-    places = knowledge.grid.places
+    places = knowledge.places
     dimensions = places.shape[1]
     for c in range(dimensions):
         knowledge.totals["place"][kind, a * dimensions + c] += places[experience.next_aleatoric_state, c]
@@ -185,7 +189,7 @@ def fit(knowledge: Lattice, following: int, reward: float) -> None:
     number = len(weights)
     x = np.ones(number)
     for c in range(number - 1):
-        x[c + 1] = knowledge.grid.places[following, c]
+        x[c + 1] = knowledge.places[following, c]
     product = np.zeros(number)
     scale = 1.0
     error = reward
@@ -205,7 +209,7 @@ def back_up(knowledge: Lattice, s: int, share: float) -> None:
 
     Where h stays, move g by ``share`` of the error instead.
     """
-    kind = knowledge.grid.kinds[s]
+    kind = knowledge.kinds[s]
     if kind < 0:
         return
     best = knowledge.cells["best"]
@@ -236,10 +240,10 @@ def add_up(knowledge: Lattice, s: int, kind: int) -> None:
 
     Compiled code counts references whenever it takes an array out of a tuple, so each is taken once.
     """
-    places = knowledge.grid.places
-    occupants = knowledge.grid.occupants
-    sizes = knowledge.grid.sizes
-    strides = knowledge.grid.strides
+    places = knowledge.places
+    occupants = knowledge.occupants
+    sizes = knowledge.sizes
+    strides = knowledge.strides
     moves = knowledge.moves
     counts = knowledge.counts
     visits = knowledge.totals["visits"]
@@ -287,7 +291,7 @@ def place_after(
 
 def policy(knowledge: Lattice) -> Table:
     """Return the greedy policy; where an action was taken too seldom, that action."""
-    values, kinds = knowledge.cells["value"], knowledge.grid.kinds
+    values, kinds = knowledge.cells["value"], knowledge.kinds
     probabilities = greedy_policy(values)
     trials = np.where(values > -math.inf, knowledge.totals["trials"][kinds], math.inf)
     forced = (kinds >= 0) & (trials.min(axis=1) < knowledge.run["least"][0, 0])
@@ -340,7 +344,7 @@ def lattice(*, near: int = 2, trials: float = 8.0, backups: int = 10) -> Design:
         remedy = f"it would count moves in {entries:,} entries, at most {MOST_ENTRIES:,}; use planner, or fewer states"
         require(entries <= MOST_ENTRIES, "agent", "lattice", remedy)
         return Lattice(
-            grid,
+            *grid,
             np.zeros((kinds, most, dimensions), dtype=np.int64),
             np.zeros(kinds, dtype=np.int64),
             np.zeros((kinds, actions, most)),

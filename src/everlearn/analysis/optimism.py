@@ -63,8 +63,8 @@ def horizon_of(design: Design, knowledge: Any, t: int) -> float:
         horizon = given
     elif hasattr(knowledge, "horizon"):
         horizon = knowledge.horizon
-    elif hasattr(knowledge, "horizon_scale"):
-        horizon = knowledge.horizon_scale * t**knowledge.horizon_power
+    elif hasattr(knowledge, "settings"):
+        horizon = knowledge.settings.horizon_scale * t**knowledge.settings.horizon_power
     else:
         discount = getattr(knowledge, "discount", 1.0)
         horizon = 1 / (1 - discount) if discount < 1 else np.inf

@@ -254,7 +254,8 @@ class Checker:
         """Return why an agent that is as it was written cannot be recovered here, if so."""
         try:
             if record.stored_setup().has_own_design:
-                return "its design or schedule is yours, and check runs no code of yours; el.live(DIR, ...) does"
+                yours = "its design or schedule is yours or was given as an object"
+                return f"{yours}, and check runs no code of yours; el.live(DIR, ...) does"
             failure = Reader.on(self.connection, self.path).look(record.name).failure
         except Exception as error:  # whatever an agent raises, the others are checked too
             return f"it cannot be run ({_line(error)})"

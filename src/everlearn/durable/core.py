@@ -273,7 +273,7 @@ class Core:
 
     def _executed(self, executed: Label | None, argument: str = "executed") -> int:
         given: object = executed
-        if isinstance(given, int | float) and given not in self.agent.task.actions:
+        if self.setup.gives_reward and isinstance(given, int | float) and given not in self.agent.task.actions:
             remedy = f"known: {few(self.agent.task.actions)}; a reward is passed by name, as in reward={given!r}"
             raise LabelError(argument, given, remedy)
         if executed is not None:

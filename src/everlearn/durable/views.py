@@ -109,8 +109,10 @@ def greedy_actions(core: Core) -> list[int]:
 
 def inspect(core: Core) -> dict[str, Any]:
     """Return where an agent stands, and what it knows, by labels; ``arrays`` is what the user's own design shows."""
-    shown = core.agent.inspect() if core.agent.design.own else {}
-    return {**labelled(glance(core)), "arrays": {name: _finite(table) for name, table in shown.items()}}
+    document = labelled(glance(core))
+    if core.agent.design.own:
+        document["arrays"] = {name: _finite(table) for name, table in core.agent.inspect().items()}
+    return document
 
 
 def glance(core: Core) -> dict[str, Any]:

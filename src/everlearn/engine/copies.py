@@ -27,7 +27,7 @@ def _stream_of(words: Any) -> Any:
 
 def _choose(stream: Any, number: Any) -> int:
     """Draw below a number that is checked, as :class:`everlearn.agents.guard.Draws` does in the reference engine."""
-    if number < 1 or number != int(number):
+    if not number >= 1 or number % 1 != 0:
         raise ValueError("choose takes a whole number of at least 1")
     return int(uniform(stream) * number)
 

@@ -34,7 +34,7 @@ class Timeline:
         self.schedule = schedule
         self.t = t
         self.carry = carry or Carry()
-        self._spare = self._current = np.empty((0, 0))
+        self._spare = self._current = np.empty((len(Block._fields) - 1, 0))
         self._token: Token | None = None
         if schedule is not None and schedule.formula is not None and schedule.ceiling is not None:
             self._token = Token(schedule.formula) if is_ours(schedule.formula) else None
