@@ -128,6 +128,14 @@ def table(found: dict[str, dict[str, list[Any]]]) -> str:
     return "\n".join(lines)
 
 
+def _is_long_enough(file: Path, steps: int) -> bool:
+    """Return whether a file has a run of at least so many steps."""
+    if not file.exists():
+        return False
+    run = json.loads(file.read_text(encoding="utf-8"))
+    return bool(len(run["sums"]) * run["every"] >= steps)
+
+
 def main() -> None:
     """Compute what is missing, print the table, and draw the figure."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -145,7 +153,7 @@ def main() -> None:
     ]
     for seed, task, agent in () if given.draw else cells:
         file = given.folder / f"{task}-{agent}-{seed}.json"
-        if file.exists() or (agent == "dqn" and not given.dqn):
+        if _is_long_enough(file, given.steps) or (agent == "dqn" and not given.dqn):
             continue
         if agent == "dqn":
             compute_dqn(given.dqn, task, seed, given.steps, file)

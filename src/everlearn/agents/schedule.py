@@ -30,7 +30,7 @@ FOREVER = 1 << 62
 Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
 """A function of t and constants that returns foo1, foo2 and foo4.  Numba must be able to compile it."""
 
-LATER = {"forgetting": 0.0, "centring": 0.0, "restart": 0.0, "initial_average": 0.0}
+LATER = {"forgetting": 0.0, "centring": 0.0, "restart": 0.0}
 """Parameters of schedules and designs that earlier versions did not have, with the values that give the results of
 those versions."""
 
