@@ -7,6 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
+from everlearn.page import moments
 from everlearn.page.configuration import read_query
 from everlearn.page.moments import Moment, _earning, find_moments, recent, write_moments
 from everlearn.page.race import Workshop
@@ -64,6 +65,18 @@ def test_an_agent_comes_to_prefer_what_pays_however_it_was_advanced(workshop):
     assert page.count("data-at=") == len(found)
     assert page.count("aria-current") == 1
     assert "<b>" not in page
+
+
+def test_a_preference_is_shown_while_it_lasts_and_the_latest_moments_are_kept(workshop, monkeypatch):
+    """At place 0 the agent turns left at step 12,589, and right again for good at step 50,119."""
+    race, shown = workshop.race(read_query("task=riverswim")), {}
+    for t in (30_000, 60_000, 120_000):
+        race.advance(t - race.t)
+        shown[t] = find_moments(race.runs[0], {})
+    at_0 = [[moment for moment in found if "place 0" in moment.text] for found in shown.values()]
+    assert at_0 == [[Moment(12_589, "prefers left (place 0)")], [], [Moment(50_119, "prefers right (place 0)")]]
+    monkeypatch.setattr(moments, "MOST", 1)
+    assert find_moments(race.runs[0], {}) == at_0[-1]
 
 
 def test_decisions_are_where_actions_differ():

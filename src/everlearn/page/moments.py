@@ -28,7 +28,7 @@ NEAR, FAR = 0.1, 0.3
 """The optimum is reached, and lost again, at these distances from it, as shares of the distance between the lines."""
 
 MOST = 10
-"""Show so many moments of an agent, the first ones."""
+"""Show so many moments of an agent, the latest ones: what was left out cannot contradict what is shown last."""
 
 
 class Moment(NamedTuple):
@@ -46,7 +46,7 @@ def find_moments(run: WatchedRun, lines: Mapping[str, float]) -> list[Moment]:
     found = [*_earning(curves.times, curves.total_reward[0], lines)]
     if curves.policies is not None:
         found += _preferring(run, curves.times, curves.policies[0])
-    return sorted(found)[:MOST]
+    return sorted(found)[-MOST:]
 
 
 def write_moments(moments: Sequence[tuple[str, Sequence[Moment]]], t: int) -> str:
@@ -108,15 +108,15 @@ def _held_until(times: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _preferring(run: WatchedRun, times: NDArray[np.int64], policies: Table) -> Iterator[Moment]:
-    """Yield when an agent comes to prefer another action in a state, and holds to it."""
+    """Yield when an agent came to prefer what it prefers now in a state, if it has held to it."""
     task, best = run.task, policies.argmax(axis=2)
     until = _held_until(times)
     for s in run.decisions:
-        settled: int | None = None
+        settled, since = None, 0
         for column in range(int(np.searchsorted(times, FIRST)), times.size):
             action = int(best[column, s])
             held = until[column] < times.size and (best[column : until[column] + 1, s] == action).all()
             if held and action != settled and policies[column, s, action] > 0.5:
-                state = task.portrait.name(task.states[s])
-                yield Moment(int(times[column]), f"prefers {words(task.actions[action])} ({state})")
-                settled = action
+                settled, since = action, int(times[column])
+        if settled is not None and settled == best[-1, s]:
+            yield Moment(since, f"prefers {words(task.actions[settled])} ({task.portrait.name(task.states[s])})")
