@@ -57,6 +57,13 @@ def test_speeds_are_said_in_words():
     assert describe(FASTEST) == "as fast as it goes"
 
 
+def test_what_a_speed_comes_to_takes_little_room():
+    assert Pace(1).describe(0) == "1 step/s"
+    assert Pace(1_000_000, growing=True).describe(0) == "1 M steps/s, then faster"
+    assert Pace(100, growing=True, measured=7_812_345.0).describe(10**8) == "about 7.8 M steps/s"
+    assert Pace(100, growing=True).describe(10**6) == "about 760,000 steps/s"
+
+
 def test_what_is_left_of_a_step_is_kept_for_the_next_time():
     pace = Pace(speed=10)
     assert [pace.due(t=0, seconds=0.15) for _ in range(4)] == [1, 2, 1, 2]

@@ -45,11 +45,11 @@ def chart_text(tab: Tab) -> str:
 @pytest.mark.soak
 def test_the_speed_is_the_speed_at_which_it_goes(tab, page):
     tab.open(f"{page}?speed=100&growing=yes")
-    assert tab.text("[data-part=pace]") == "100 steps per second, then faster"
+    assert tab.text("[data-part=pace]") == "100 steps/s, then faster"
     run_to(tab, 400)
     wait_for(lambda: tab.text("[data-part=pace]").startswith("about "), "another speed")
     tab.open(f"{page}?speed=10&growing=no")
-    assert tab.text("[data-part=pace]") == "10 steps per second"
+    assert tab.text("[data-part=pace]") == "10 steps/s"
 
 
 @pytest.mark.parametrize(("width", "number"), few([(w, n) for w in SIZES for n in (1, 2, 4)], [(1024, 2)]))
@@ -71,7 +71,7 @@ def test_the_controls_are_as_high_at_every_speed(tab, page, width):
     tab.size(width, SIZES[width])
     tab.open(f"{page}?seed=1")
     heights = tab.evaluate(
-        "['1 step per second', '10 steps per second, then faster', 'about 150,000,000 steps per second'].map(text => {"
+        "['1 step/s', '10 steps/s, then faster', 'about 150 M steps/s'].map(text => {"
         f"{find('[data-part=pace]')}.innerHTML = text; return {find('.controls')}.offsetHeight; }})"
     )
     assert len(set(heights)) == 1
@@ -392,5 +392,27 @@ def test_what_is_explained_stays_while_it_is_read(tab, page):
     wait_for(lambda: steps(tab) > 5, "it running")
     unfold(tab, "Explain this step")
     wait_for(lambda: button(tab) == "Run", "a pause")
+    wait_for(lambda: tab.text(".status") == f"paused to explain step {steps(tab)}", "why it paused")
     unfold(tab, "See what the agent knows")
     assert tab.evaluate("document.querySelectorAll('.bars .track').length") == 2
+    tab.press(".", ".")
+    wait_for(lambda: tab.text(".status") == "", "nothing after a step")
+
+
+def test_on_a_phone_the_count_stays_where_it_is_and_nothing_touches(tab, page):
+    tab.size(390, 844)
+    tab.open(f"{page}?seed=1")
+    tops = tab.evaluate(
+        "['132', '51,234,567', '1,234,567,890'].map(text => {"
+        f"{find('[data-part=time]')}.innerHTML = text; {find('.run .block')}.innerText = 'Pause';"
+        f"{find('[data-part=pace]')}.innerHTML = 'about 150 M steps/s'; return {find('.steps')}.offsetTop; }})"
+    )
+    assert len(set(tops)) == 1
+    inside, outside, pace, switch = tab.evaluate(
+        f"[{find('.run .block')}, {find('.run')}, {find('[data-part=pace]')}, {find('.speed .q-toggle')}]"
+        ".map(e => { const range = document.createRange(); range.selectNodeContents(e);"
+        "const b = e.matches('button, .q-toggle') ? e.getBoundingClientRect() : range.getBoundingClientRect();"
+        "return [b.left, b.right]; })"
+    )
+    assert inside[1] <= outside[1] - 8
+    assert pace[1] <= switch[0] - 8

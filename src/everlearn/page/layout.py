@@ -155,9 +155,10 @@ class Page:
             button("skip_next", "Take one step", self._step, "Step").props("outline")
             button("replay", "Start again from step 0", self._restart, "Restart").props("outline")
             with ui.element("div").classes("clock"):
-                Text("span", "step ")
-                place("time", "b")
-                self.status = Text("span").classes("status").props('role="status"')
+                with ui.element("div").classes("steps"):
+                    Text("span", "step ")
+                    place("time", "b")
+                self.status = Text("div").classes("status").props('role="status"')
             with ui.element("div").classes("speed"):
                 shown = self.configuration
                 self.speed = slider("Speed", len(SPEEDS), SPEEDS.index(shown.speed), set_speed)
@@ -225,6 +226,7 @@ class Page:
             await self.session.pause()
         else:
             self._refuse("")
+            self.status.set_text("")
             self._resuming = False
             self.screen.fold(EXPLAIN)  # what is explained must stay
             self.session.run()
@@ -235,8 +237,12 @@ class Page:
         if opened:
             self._resuming = self.session.running
             await self.session.pause()
-        elif self._resuming:
-            self.session.run()
+            if self._resuming:
+                self.status.set_text(f"paused to explain step {self.session.t:,}")
+        else:
+            self.status.set_text("")
+            if self._resuming:
+                self.session.run()
         self._name_button()
 
     async def _scrub(self, event: events.GenericEventArguments) -> None:
@@ -269,6 +275,7 @@ class Page:
         if self._applying.locked():
             return
         self._resuming = False
+        self.status.set_text("")
         try:
             arrival = await self.session.go(t)
             self._name_button()
@@ -281,6 +288,7 @@ class Page:
     async def _step(self) -> None:
         if self._applying.locked():
             return
+        self.status.set_text("")
         try:
             await self.session.step()
         except EverlearnError as error:

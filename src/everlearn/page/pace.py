@@ -63,10 +63,10 @@ class Pace:
         """Write for a person how fast a race goes at time t."""
         wanted = self._wanted(t)
         if self.speed == FASTEST or wanted <= self.speed:
-            return describe(self.speed) + (", then faster" if self.growing and self.speed != FASTEST else "")
+            return _short(self.speed) + (", then faster" if self.growing and self.speed != FASTEST else "")
         speed = min(wanted, self.measured or wanted)
         digits = 10 ** max(0, int(math.log10(max(speed, 1.0))) - 1)
-        return f"about {int(speed) // digits * digits:,} steps per second"
+        return f"about {_short(int(speed) // digits * digits)}"
 
     def _wanted(self, t: int) -> float:
         """Return the steps per second to take at time t, if the engine can."""
@@ -82,3 +82,11 @@ def describe(speed: int) -> str:
     if speed == FASTEST:
         return "as fast as it goes"
     return f"{speed:,} step{'s' if speed > 1 else ''} per second"
+
+
+def _short(speed: int) -> str:
+    """Write a speed where there is little room."""
+    if speed == FASTEST:
+        return describe(speed)
+    number = f"{speed / 1e6:,g} M" if speed >= 1_000_000 else f"{speed:,}"
+    return f"{number} step{'s' if speed > 1 else ''}/s"
