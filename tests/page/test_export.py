@@ -142,12 +142,14 @@ def test_play_forty_steps_then_watch_the_race(game, file):
     assert f"everlearn's default agent earned {agent:.3f} in its first 40 steps" in told
     assert game.evaluate("document.querySelector('#fast').getAttribute('aria-disabled')") == "true"
     game.evaluate("advance(20000); draw(); moments()")
-    names = game.evaluate("[...document.querySelectorAll('#now tbody th')].map(e => e.innerText.trim())")
-    assert names == ["you", "everlearn's default", "the paper's agent", "always slow"]
+    rows = "[...document.querySelectorAll('#now tbody th')].map(e => e.innerText.trim())"
+    assert game.evaluate(rows) == ["you, 40 steps", "everlearn's default", "the paper's agent", "always slow"]
+    assert game.evaluate("get('dashed').hidden"), "the chart names its lines itself"
     assert "finds that fast service pays" in game.text("#moments")
     assert game.evaluate("document.querySelectorAll('.chart polyline').length") == 4
     game.click("#legend button[data-name=slow]")
     assert game.evaluate("document.querySelectorAll('.chart polyline').length") == 3
+    assert game.evaluate(rows) == ["you, 40 steps", "everlearn's default", "the paper's agent"]
     box = game.evaluate(
         "(b => [b.left, b.top, get('chart').frame.left, get('chart').frame.right])"
         "(get('chart').getBoundingClientRect())"
@@ -157,6 +159,13 @@ def test_play_forty_steps_then_watch_the_race(game, file):
     assert game.text("#at") != before, "the numbers below the chart are those under the pointer"
     game.click("#moments button")
     assert game.text("#at").replace(",", "") == game.evaluate("document.querySelector('#moments button').dataset.t")
+
+
+def test_a_phone_names_the_dashed_lines_of_the_race(game, file):
+    reopen(game, file, 390, 844)
+    assert game.text("#dashed") == "Dashed: the long-run optimum."
+    game.evaluate("clearTimeout(waiting); while (you.t < LENGTH) you.step(); advance(1000); draw()")
+    assert game.text("#dashed") == "Dashed: the long-run optimum; you after 40 steps."
 
 
 def test_a_page_that_holds_the_station_hears_how_high_it_is(game, file):

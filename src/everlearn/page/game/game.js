@@ -160,6 +160,9 @@ function spread(wanted, gap) {
   return placed;
 }
 
+/** Return a name; whoever plays stops after a few steps, and is not compared over more. */
+const nameOf = (name, t) => NAMES[name] + (name === "you" ? `, ${t} step${t === 1 ? "" : "s"}` : "");
+
 function draw() {
   const width = Math.max(280, get("chart").clientWidth || 600), wide = width > 480, height = wide ? 300 : 230;
   const frame = { left: 34, right: width - (wide ? 150 : 10), top: 10, bottom: height - 38 };
@@ -182,7 +185,7 @@ function draw() {
     const y = yOf(run.averages[until - 1], frame), style = `style="--of:var(--${name})"`;
     parts.push(`<polyline class="line" ${style} stroke-width="${7 - 1.5 * k}" points="${curve(run, until, frame)}"/>`);
     if (name === "you" && shown > run.t) parts.push(`<path class="line dashed" ${style} stroke-width="2" d="M${xOf(run.t, frame)} ${y} H${xOf(shown, frame)}"/>`);
-    labels.push({ name: NAMES[name], y: Math.max(y, frame.top), of: `var(--${name})` });
+    labels.push({ name: nameOf(name, until), y: Math.max(y, frame.top), of: `var(--${name})` });
   });
   parts.push("</g>");
   const at = chosen();
@@ -190,6 +193,8 @@ function draw() {
   if (wide) for (const { name, y, of } of spread(labels, 17)) parts.push(`<path class="line" style="--of:${of}" stroke-width="4" d="M${frame.right + 6} ${y} h12"/><text x="${frame.right + 23}" y="${y + 4}">${name}</text>`);
   get("chart").innerHTML = parts.join("") + "</svg>";
   get("chart").frame = frame;
+  get("dashed").hidden = wide;
+  get("dashed").textContent = `Dashed: the long-run optimum${shown > you.t ? `; you after ${you.t} steps` : ""}.`;
   table(at);
 }
 
@@ -204,10 +209,10 @@ function describe() {
 function table(at) {
   get("at").textContent = count(at);
   const heads = ["", "average since the start", "fast service lately", "customers per 100 steps lately"].map((text) => `<th scope="col">${text || "&#8203;"}</th>`).join("");
-  const rows = Object.entries(runs).filter(([name]) => name === "you" || shown).map(([name, run]) => {
+  const rows = Object.entries(runs).filter(([name]) => (name === "you" || shown) && !hidden.has(name)).map(([name, run]) => {
     const t = Math.min(at, run.t), [fast, customers] = run.history(t);
     const part = (value, text) => `<td><meter min="0" max="1" value="${value}" aria-label="${text}"></meter> ${text}</td>`;
-    return `<tr><th scope="row"><i style="--of:var(--${name})"></i>${NAMES[name]}</th><td>${t ? show(run.averages[t - 1]) : "–"}</td>${part(fast, `${Math.round(100 * fast)}%`)}${part(customers, `${Math.round(100 * customers)}`)}</tr>`;
+    return `<tr><th scope="row"><i style="--of:var(--${name})"></i>${nameOf(name, t)}</th><td>${t ? show(run.averages[t - 1]) : "–"}</td>${part(fast, `${Math.round(100 * fast)}%`)}${part(customers, `${Math.round(100 * customers)}`)}</tr>`;
   });
   get("now").innerHTML = `<caption>Lately: in the last 100 steps.</caption><thead><tr>${heads}</tr></thead><tbody>${rows.join("")}</tbody>`;
 }
