@@ -92,6 +92,25 @@ def test_theory_says_what_it_found_or_why_not():
     assert "Computing" in write_theory(None)
 
 
+def test_a_scene_that_would_flicker_stays_and_is_drawn_now_and_then(workshop, monkeypatch):
+    race, painter = workshop.race(read_query("seed=1")), Painter()
+
+    def drawing(seconds: float) -> str:
+        monkeypatch.setattr(picture, "SNAPSHOT", seconds)
+        race.advance(100)
+        return painter.paint(race)["drawing0"]
+
+    painter.brief = True
+    first = drawing(3600.0)
+    assert "till" in first, "the station is drawn at any speed"
+    assert 'class="lately"' in first
+    assert drawing(3600.0) == first
+    second = drawing(0.0)
+    assert second != first
+    painter.brief = False
+    assert drawing(3600.0) != second, "what stands still is the latest step"
+
+
 def test_a_summary_counts_the_actions_that_have_no_row():
     task = SimpleNamespace(actions=[f"a{k}" for k in range(9)], model=None)
     seen = [SeenStep(0, action, 0, 0.0) for action in (0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from html import escape
 
@@ -20,6 +22,9 @@ from everlearn.page.run import WatchedRun
 
 NARROWEST, WIDEST = 260.0, 2000.0
 PHONE = 420.0
+SNAPSHOT = 0.35
+"""Seconds between two drawings of a scene whose steps are too fast to be followed: it must not flash."""
+
 HEIGHT, HEIGHT_SEVERAL, HEIGHT_PHONE = 340.0, 420.0, 210.0
 
 
@@ -33,7 +38,8 @@ class Painter:
         self._before: dict[int, Known] = {}
         self._moments: dict[int, tuple[object, list[Moment]]] = {}
         self.brief = False
-        """Whether to show summaries, since scenes would flicker."""
+        """Whether to draw scenes only now and then, since they would flicker."""
+        self._drawn: dict[int, tuple[float, str]] = {}
 
     def paint(self, race: Race, ahead: Race | None = None) -> dict[str, str]:
         """Return every part of the picture by the name of its place; ``ahead`` is the same race at a later step."""
@@ -68,7 +74,7 @@ class Painter:
         alpha = None if explanation is None or explanation.update is None else explanation.update.step_size
         numbers = [] if run.design.schedule is None else knowledge.numbers(run.now, alpha)
         return {
-            "drawing": summary.draw(run) if self.brief else scene.draw(run, explanation),
+            "drawing": self._draw(number, run, explanation),
             "belief": belief.draw(run, known),
             "known": knowledge.draw_table(run, known, self._known_before(number, run.t, known)),
             "numbers": "".join(
@@ -77,6 +83,13 @@ class Painter:
             "explained": write_explanation(explanation),
             "score": f"{run.total_reward / run.t:.4f}" if run.t else "–",
         }
+
+    def _draw(self, number: int, run: WatchedRun, explanation: Explanation | None) -> str:
+        """Return the scene with its summary; if single steps are too fast to be followed, that of a moment ago."""
+        now, (drawn_at, _) = time.monotonic(), self._drawn.get(number, (-math.inf, ""))
+        if not self.brief or now >= drawn_at + SNAPSHOT:
+            self._drawn[number] = now, scene.draw(run, explanation) + summary.write(run)
+        return self._drawn[number][1]
 
     def _known_before(self, number: int, t: int, known: Known) -> Known | None:
         """Return what was known when this was last painted at another time."""
