@@ -338,7 +338,7 @@ def test_the_speed_is_set_with_the_arrows_of_the_slider(tab, page):
     tab.evaluate("document.querySelector('[aria-label=Speed]').focus()")
     tab.press("ArrowRight")
     wait_for(lambda: "speed=30" in tab.evaluate("location.href"), "another speed in the address")
-    assert "30 steps per second" in tab.text(".speed")
+    assert "30 steps/s" in tab.text(".speed")
     assert steps(tab) == 0
 
 
