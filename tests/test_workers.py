@@ -101,6 +101,23 @@ def test_the_first_failure_can_be_the_last(suite):
     assert "stopping after 1 failures" in printed
 
 
+def test_a_failure_ends_the_other_worker_where_interrupts_are_ignored(tmp_path):
+    """A shell lets what it runs in the background ignore them."""
+    (tmp_path / "test_fails.py").write_text("def test_fails():\n    assert False\n")
+    (tmp_path / "test_waits.py").write_text("import time\n\n\ndef test_waits():\n    time.sleep(600)\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --disable-plugin-autoload -p no:cacheprovider\n")
+    command = ["-m", "pytest", "-p", "tests.workers", "--workers=2", "-x", "-c", str(tmp_path / "pytest.ini")]
+    script = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv(sys.executable, sys.argv[1:])"
+    )
+    arguments = [sys.executable, *command, f"--basetemp={tmp_path / 'temporary'}", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+
+
 def test_a_file_stays_for_another_worker_if_the_one_that_asked_has_died(monkeypatch):
     ours, theirs = Pipe()
     theirs.send(None)

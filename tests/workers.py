@@ -157,6 +157,7 @@ class Worker:
     def run(self, number: int) -> NoReturn:
         """Run files until there are none, and end the process."""
         status = 1
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it runs in the background
         try:
             self.prepare(number)
             items = self.items()
