@@ -178,7 +178,7 @@ def test_the_chain_of_the_published_comparison_earns_what_theory_says():
     assert len(chain.rewards) > 1
 
 
-@pytest.mark.parametrize("rare", [-0.1, 1])
+@pytest.mark.parametrize("rare", [-0.1, 1, "x"])
 def test_a_share_is_less_than_one(rare):
     with pytest.raises(InputError, check=refusal("rare", rare)):
         el.freeze(el.Agent("alternating", "learned"), rare=rare)

@@ -9,11 +9,16 @@ import everlearn as el
 from everlearn.environments.network import Network
 from everlearn.errors import InputError
 from everlearn.tasks.networks import criss_cross
-from everlearn.theory.network import network_optimum
+from everlearn.theory import network as module
+from everlearn.theory.network import default_jobs, network_optimum
+from everlearn.theory.potentials import cost_at_least, cost_at_most
+from everlearn.theory.summary import optimum_rows
+from tests.refusal import refusal
 
 QUEUE = Network((0.6,), ((1.0,),), (None,), (1,))
 TANDEM = Network((0.3, 0.0), ((1.0, 0.0), (0.0, 0.8)), (1, None), (1, 1))
 TWO_SERVERS = Network((1.0,), ((1.0,), (1.0,)), (None,), (1,))
+UNEQUAL = Network((0.3, 0.0), ((1.0, 0.0), (0.0, 0.8)), (1, None), (1, 100))
 CROSSED = Network((0.2,) * 8, ((1.0,) * 8,) * 2, (None,) * 8, (1,) * 8)
 PRIORITIES = Network((0.3, 0.2), ((1.0, 0.6),), (None, None), (1, 3))
 
@@ -76,6 +81,30 @@ def test_too_many_classes_for_a_grid_still_have_bounds():
     assert not found.certified
     assert [round(-found.upper, 3), round(-found.lower, 3)] == [5.333, 12.667]
     assert "from quadratic functions" in repr(found)
+
+
+def test_a_default_grid_that_is_too_small_still_has_bounds():
+    """The task of this network has one action, which costs 60.4286."""
+    found = network_optimum(UNEQUAL)
+    assert default_jobs(UNEQUAL) == 29  # 222 are needed
+    assert [round(-found.upper, 3), round(-found.lower, 3)] == [37.929, 60.429]
+
+
+@pytest.mark.parametrize(("network", "jobs"), [(QUEUE, 3), (TANDEM, 4)])
+def test_a_grid_gives_no_wider_bounds_than_potentials(network, jobs):
+    found = network_optimum(network, jobs)
+    assert -cost_at_most(network) <= found.lower <= found.upper <= -cost_at_least(network)
+
+
+def test_a_grid_whose_edge_does_not_settle_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "LAST_MOVE", 1)
+    with pytest.raises(InputError, check=refusal("jobs", 20)):
+        network_optimum(QUEUE, 20)
+
+
+def test_the_summary_says_that_servers_may_idle():
+    rows = [meaning for _, meaning in optimum_rows(el.Theory("input-switch", {"seen": 1}))]
+    assert "may let servers idle" in rows[0]
 
 
 def test_theory_gives_the_bounds_and_nothing_else():

@@ -9,7 +9,7 @@ import pytest
 
 from everlearn.environments.network import Network
 from everlearn.tasks.networks import REGIMES, criss_cross, n_model, reentrant_line
-from everlearn.theory.potentials import below, cost_at_least, cost_at_most, shared_cost
+from everlearn.theory.potentials import _least, below, cost_at_least, cost_at_most, shared_cost
 
 QUEUE = Network((0.6,), ((1.0,),), (None,), (1,))
 TANDEM = Network((0.3, 0.0), ((1.0, 0.0), (0.0, 0.8)), (1, None), (1, 1))
@@ -25,6 +25,23 @@ def test_one_queue_has_its_cost():
 def test_shares_of_networks_of_product_form():
     assert shared_cost(TANDEM) == pytest.approx(0.3 / 0.7 + 0.375 / 0.625)
     assert shared_cost(TWO_SERVERS) == np.inf
+
+
+@pytest.mark.parametrize("arrival", [1.0, 1.5])
+def test_an_unstable_queue_has_no_cost(arrival):
+    queue = Network((arrival,), ((1.0,),), (None,), (1,))
+    assert shared_cost(queue) == cost_at_most(queue) == np.inf
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_a_server_can_do_is_bounded_by_the_best_affine_function_with_its_slopes(seed):
+    random, n = np.random.default_rng(seed), 3
+    options = [(k, random.integers(-4, 5, n + 1).astype(float)) for k in range(1 + seed % n)]
+    found = _least(n, options)
+    lengths = [np.array([*x, 1.0]) for x in product(range(4), repeat=n)]
+    best = [min([0.0, *(option @ x for k, option in options if x[k] >= 1)]) for x in lengths]
+    gaps = [chosen - found @ x for chosen, x in zip(best, lengths, strict=True)]
+    assert min(gaps) == 0.0
 
 
 def test_two_servers_are_enclosed():

@@ -9,8 +9,8 @@ action for some visits, so the greatest value of a leaf may belong to an action 
 learned state says too little, the agent gets unstuck because an action that does not help loses value; a frozen greedy
 policy repeats it forever.  So :func:`settled_policy` uses the actions that the agent has taken most often.
 
-Many questions do not matter to this policy: after both answers the agent does the same.  Without them the learned state
-is much smaller, so :func:`simplified` can remove them.
+Many questions hardly matter to this policy: the most frequent action is the same after both answers.  Without them the
+learned state is much smaller, so :func:`simplified` can remove them.
 """
 
 from __future__ import annotations
@@ -60,9 +60,11 @@ def freeze(agent: Agent, *, rare: float | None = None) -> Frozen:
     agent:
         an agent with the design ``learned``; it is not changed
     rare:
-        if given, leave out questions that do not matter to the policy: those with the same most frequent action after
-        both answers, and those with an answer that came in less than this share of all steps.  The state is then
-        smaller, and often only so can theory evaluate the policy.  By default all questions are kept
+        if given, leave out questions that matter little to the policy: those with the same most frequent action after
+        both answers, and those with an answer that has less than this share of all visits, which are counted in each
+        leaf since it was made.  The state is then smaller, and often only so can theory evaluate the policy.  With 0,
+        the most frequent action stays the same after every past; the others are averaged, so the average reward may
+        change a little (1.1134 to 1.1287 in one run of ``cheese-maze``).  By default all questions are kept
 
     Examples
     --------
@@ -93,7 +95,8 @@ def freeze(agent: Agent, *, rare: float | None = None) -> Frozen:
     knowledge = agent.knowledge
     if not isinstance(knowledge, Tree):
         raise InputError("agent", agent.design.name, "its state is given, not learned; give an agent 'learned'")
-    require(rare is None or 0 <= rare < 1, "rare", rare, "give a share of all steps, from 0 to less than 1, or None")
+    fine = rare is None or (isinstance(cast("object", rare), int | float | np.number) and 0 <= rare < 1)
+    require(fine, "rare", rare, "give a share of all visits, from 0 to less than 1, or None")
     rows = settled_policy(knowledge.cells)
     if rare is not None:
         knowledge, rows = simplified(knowledge, rows, rare)
@@ -116,11 +119,11 @@ def _leaf(knowledge: Tree, kept: Kept, natural: int, memory: Any) -> int:
 
 
 def simplified(knowledge: Tree, rows: Table, rare: float) -> tuple[Tree, Table]:
-    """Return a tree without the questions that do not matter to a policy, and this policy; both have a row per node.
+    """Return a tree without the questions that matter little to a policy, and this policy; both have a row per node.
 
     From the bottom up, a question between two leaves is left out if both have the same most frequent action: the
     probabilities are then averaged by visits.  It is also left out if one leaf has less than the share ``rare`` of all
-    visits: the other leaf then stands for both.
+    visits, counted in each leaf since it was made: the other leaf then stands for both.
     """
     nodes, policy = knowledge.nodes.copy(), rows.copy()
     order = [*range(knowledge.states)]  # each node comes before those below it

@@ -21,8 +21,10 @@ checked at each point.  Outside, V is a quadratic function of the lengths, a *po
 
 The constants are moved until potentials and values nearly meet at the edge.  So no arrival is lost, and nothing is
 assumed at the boundary: what is outside costs too little for the lower bound and too much for the upper one, and both
-count as seldom as it is reached.  Both bounds are over all policies: servers may idle, and may use the whole history.
-Rounding errors are included.
+count as seldom as it is reached.  Rounding errors are included.
+
+Both bounds are over policies that may use the whole history and may also let servers idle.  The servers of a task never
+idle while a job waits for them.  So no agent need attain the upper bound on the cost, although a known policy does.
 
 If a grid would be too large, the bounds are those of potentials alone, and much wider.
 """
@@ -31,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import count, product
+from itertools import product
 from math import comb
 from typing import Any, NamedTuple
 
@@ -39,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.environments.network import Network
-from everlearn.errors import require
+from everlearn.errors import InputError, require
 from everlearn.protocol import Table
 from everlearn.theory.potentials import MARGIN, Potential, below, cost_at_least, cost_at_most
 
@@ -55,6 +57,9 @@ SETTLED = 1e-4
 MOST_MOVES = 40
 """After how many moves no better ones are tried."""
 
+LAST_MOVE = 200
+"""After how many moves there is no bound; the most that was needed so far is 40."""
+
 CLEAR = 1e-3
 """How far potentials that crossed those values are moved back, relative to the largest value."""
 
@@ -69,7 +74,7 @@ class NetworkOptimum(NamedTuple):
     """The optimal average reward of a network, minus its least average cost, between certified bounds."""
 
     lower: float
-    """A known policy earns at least this."""
+    """A known policy earns at least this; it may let servers idle, so no agent of a task need attain it."""
     upper: float
     """No policy earns more than this."""
     values: Table
@@ -128,8 +133,9 @@ def default_jobs(network: Network) -> int:
 def network_optimum(network: Network, jobs: int | None = None, tolerance: float = 1e-7) -> NetworkOptimum:
     """Return the optimum of a network, from a grid of all lengths with at most ``jobs`` jobs in total.
 
-    The bounds are certified for every grid and tolerance; a larger grid brings them closer.  Without ``jobs``, bounds
-    from potentials alone are returned if a grid would need too many points.
+    The bounds are certified for every grid and tolerance; a larger grid brings them closer.  They are over policies
+    that may also let servers idle.  Without ``jobs``, bounds from potentials alone are returned if the default grid is
+    too small for a bound, or would need too many points.
 
     Examples
     --------
@@ -141,22 +147,26 @@ def network_optimum(network: Network, jobs: int | None = None, tolerance: float 
 
     """
     require(network.load < 1, "load of the network", network.load, "is not stable; give lower arrival rates")
-    if jobs is None:
-        jobs = default_jobs(network)
-        if (_needed(network) + 2.0) ** network.classes > MOST_POINTS:
-            most, least = cost_at_most(network), cost_at_least(network)
-            remedy = "no bound was found for the cost of a simple policy; simulate rules instead"
-            require(most < np.inf, "network", f"{network.classes} classes at load {network.load:g}", remedy)
-            return NetworkOptimum(-most, -least, np.zeros((1,) * network.classes))
+    given, jobs = jobs is not None, default_jobs(network) if jobs is None else jobs
     size = (jobs + 2.0) ** network.classes
+    if not given and (jobs < _needed(network) or size > MOST_POINTS):
+        return _without_grid(network)
     require(jobs >= 1 and size <= MOST_POINTS, "jobs", jobs, f"give 1 or more, with at most {MOST_POINTS:,} points")
     grid = _Grid(network, jobs)
-    most = grid.bound(_beyond(network, jobs), True, tolerance)
-    values = grid.inside()
-    outside = below(network, jobs, most)
-    require(bool(outside), "jobs", jobs, "is too small for a bound; give more")
-    least = grid.bound(outside, False, tolerance)
-    return NetworkOptimum(-most, -least, values)
+    most = min(grid.bound(_beyond(network, jobs), True, tolerance), cost_at_most(network))
+    values, least = grid.inside(), cost_at_least(network)
+    if outside := below(network, jobs, most):
+        least = max(least, grid.bound(outside, False, tolerance))
+    return NetworkOptimum(-most, -min(least, most), values)
+
+
+def _without_grid(network: Network) -> NetworkOptimum:
+    most, least = cost_at_most(network), cost_at_least(network)
+    needed = _needed(network)
+    fits = (needed + 2.0) ** network.classes <= MOST_POINTS
+    remedy = "no bound was found for the cost of a simple policy; simulate rules" + f", or give jobs={needed}" * fits
+    require(most < np.inf, "network", f"{network.classes} classes at load {network.load:g}", remedy)
+    return NetworkOptimum(-most, -least, np.zeros((1,) * network.classes))
 
 
 class _Grid:
@@ -178,12 +188,12 @@ class _Grid:
         beyond = np.array([each(self.exits) for each in outside])
         near = np.array([each(self.edge) for each in outside])
         shifts, pace, last, settled = np.zeros((len(outside), 1)), 1.0, np.inf, False
-        for moves in count():
+        for moves in range(LAST_MOVE):
             self.values[tuple(self.exits)] = sign * (sign * (beyond + shifts)).min(axis=0)
             found = self.solve(upper, tolerance if settled else max(tolerance, SETTLED))
             short = (sign * (self.values[tuple(self.edge)] - near - shifts)).max(axis=1, keepdims=True)
             if short.max() <= 0 and settled:
-                break
+                return found
             if short.max() > 0:
                 pace = 1.0
             elif abs(found - last) <= SETTLED * abs(found) or moves >= MOST_MOVES:
@@ -192,7 +202,7 @@ class _Grid:
             else:
                 pace, last = 2.0 * pace, found
             shifts += sign * np.where(short > 0, 2.0 * short + CLEAR * self.values.max(), pace * short)
-        return found
+        raise InputError("jobs", self.jobs, "values at the edge of the grid do not settle; give another number")
 
     def solve(self, upper: bool, tolerance: float) -> float:
         """Improve values by value iteration, in place and without loops; return the bound that they prove.

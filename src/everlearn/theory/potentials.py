@@ -156,6 +156,8 @@ Policy = Callable[[tuple[int, ...]], list[float]]
 def cost_at_most(network: Network) -> float:
     """Return what a known policy costs at most: an order of priority, or fixed shares; infinity if none is found.
 
+    With fixed shares servers may idle while a job waits, so no agent of a task need attain this cost.
+
     Examples
     --------
     >>> round(cost_at_most(Network((0.5,), ((1.0,),), (None,), (1,))), 4)
@@ -174,7 +176,9 @@ def shared_cost(network: Network) -> float:
     """Return the least cost of fixed shares of each server's time, if each class has one server; otherwise infinity.
 
     Each class is then an M/M/1 queue in a network of product form (Jackson, 1957), and the shares that exceed the load
-    are proportional to the square root of h lambda / mu (Kleinrock, 1964).
+    are proportional to the square root of h lambda / mu (Kleinrock, 1964).  A server idles in the share of a class
+    that has no job, which the servers of a task never do; theirs may cost more.  A server whose load is not below 1 has
+    no such shares: the cost is infinite.
 
     Examples
     --------
@@ -187,6 +191,8 @@ def shared_cost(network: Network) -> float:
     cost = 0.0
     for s, classes in enumerate(network.skills):
         loads = np.array([network.throughput[k] / network.services[s][k] for k in classes])
+        if loads.sum() >= 1.0:
+            return np.inf
         cost += np.sqrt(loads * [network.holding[k] for k in classes]).sum() ** 2 / (1.0 - loads.sum())
     return float(cost)
 

@@ -163,7 +163,11 @@ class Theory:
 
     @property
     def optimal_bounds(self) -> Interval:
-        """Certified bounds of the optimal average reward over all policies; a known policy attains the lower bound."""
+        """Certified bounds of the optimal average reward over all policies; a known policy attains the lower bound.
+
+        In a network of queues, both bounds are over policies that may also let servers idle.  The servers of a task
+        never do while a job waits for them, so no agent need attain the lower bound.
+        """
         return Interval(self.optimum.lower, self.optimum.upper)
 
     @cached_property

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 LONG = 10**12
 """The number of steps from which on it is written with an exponent."""
 
+IDLE = "; it may let servers idle, so no agent need attain it"
+"""What must be known about the policy that earns the lower bound of a network."""
+
 
 def optimum_rows(theory: Theory) -> list[tuple[str, str]]:
     """Return the optimum over all policies and the span of its bias, or its bounds if the memory is hidden."""
     best = theory.optimum
     if isinstance(best, NetworkOptimum):
         return [
-            (f"{best.lower:.7g}", "optimum over all policies, at least: a known policy earns it"),
+            (f"{best.lower:.7g}", f"optimum over all policies, at least: a known policy earns it{IDLE}"),
             (f"{best.upper:.7g}", f"optimum over all policies, at most: certified, {best.source}"),
         ]
     if isinstance(best, Bracket):
