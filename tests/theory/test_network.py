@@ -90,7 +90,7 @@ def test_a_default_grid_that_is_too_small_still_has_bounds():
     assert [round(-found.upper, 3), round(-found.lower, 3)] == [37.929, 60.429]
 
 
-@pytest.mark.parametrize(("network", "jobs"), [(QUEUE, 3), (TANDEM, 4)])
+@pytest.mark.parametrize(("network", "jobs"), [(QUEUE, 2), (QUEUE, 3), (TANDEM, 5)])
 def test_a_grid_gives_no_wider_bounds_than_potentials(network, jobs):
     found = network_optimum(network, jobs)
     assert -cost_at_most(network) <= found.lower <= found.upper <= -cost_at_least(network)

@@ -78,7 +78,7 @@ class NetworkOptimum(NamedTuple):
     upper: float
     """No policy earns more than this."""
     values: Table
-    """V of the upper bound on the cost, by the number of jobs of each class; zero off the grid."""
+    """V of the upper bound on the cost that the grid proves, by the number of jobs of each class; zero off the grid."""
 
     @property
     def average_reward(self) -> float:
