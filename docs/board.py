@@ -4,8 +4,8 @@ The tables of a board (``everlearn leaderboard --afresh --out DIR``) go between 
 figure to ``images/leaderboard.png``, the table of where our agent loses into ``practical.md``, and the results, with
 the speeds that are measured now, into the package.  If the board was interrupted, what is finished is written; its
 agents may be in several directories, of which the first has the most steps.  Shipped results that are not there, of
-agents and tasks that are on the board with the same parameters, are kept, if they have no more steps.  The tables
-of ``examples/practical.toml``, the variants of the practical schedule, go to ``practical.md`` and
+agents and tasks that are on the board with the same parameters, are kept; if they have more steps, nothing is written.
+The tables of ``examples/practical.toml``, the variants of the practical schedule, go to ``practical.md`` and
 ``images/practical.png``.
 """
 
@@ -115,13 +115,15 @@ def finished(directories: Sequence[Path]) -> list[Arm]:
 
 
 def results(directories: Sequence[Path]) -> list[Arm]:
-    """Return what is finished, and the shipped results that it does not replace, if these have no more steps.
+    """Return what is finished, and the shipped results that it does not replace; raise if these have more steps.
 
     Shipped results of other runs, and of agents and tasks whose parameters have changed, are left out.
     """
     arms, size = finished(directories), Experiment(directories[0]).manifest
-    if (size["runs"], size["seed"]) != (shipped().runs, shipped().seed) or size["steps"] < shipped().steps:
+    if (size["runs"], size["seed"]) != (shipped().runs, shipped().seed):
         return arms
+    few, most = f"{size['steps']:,} steps", f"{shipped().steps:,}"
+    require(size["steps"] >= shipped().steps, str(directories[0]), few, f"the shipped results have {most}; run as many")
     done, whole = {(arm.agent, arm.task) for arm in arms}, lineup(afresh=True)
     agents, tasks = (set(labels) - whole.changed for labels in (whole.agents, whole.tasks))
     known = [arm for arm in shipped().arms if arm.agent in agents and arm.task in tasks]

@@ -2,63 +2,64 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from everlearn.leaderboard.board import Board
-from everlearn.leaderboard.standings import WORSE, Duel
+from everlearn.leaderboard.standings import Duel, lost_duels
 from everlearn.leaderboard.tables import Grid, marked, share
 
 
 class Cause(NamedTuple):
-    """Why the default loses on tasks of one name, and what to use instead."""
+    """Why the default loses on a task, and what helps beside another agent."""
 
     why: str
-    instead: str
+    hint: str = ""
 
 
-MODEL = Cause("no model", "`planner`, `psrl`")
-PLACE = Cause("hidden place", "`task.aleatoric=window:K`, `learned`")
-STAGES = Cause("hidden place", "`ucb-h`, `task.aleatoric=window:K`, `learned`")
+MODEL = Cause("no model")
+PLACE = Cause("hidden place", "`task.aleatoric=window:K`")
 
 CAUSES = {
     **dict.fromkeys(("riverswim", "riverswim-12", "garnet", "inventory", "kuhn-poker", "t-maze"), MODEL),
-    "service-station": Cause("no model", "`planner`"),
-    "access-control": Cause("held actions", "`planner`"),
-    "seasons": Cause("held actions", "`planner`, `smooth`"),
-    "drifting": Cause("no forgetting", "`smooth`, `planner`, `optimistic-q`"),
-    "queueing-network": Cause("hidden reputation; in the tandem, held actions", "in the tandem `planner`, `lattice`"),
-    **dict.fromkeys(("cheese-maze", "grid-4x4", "shuttle"), STAGES),
-    **dict.fromkeys(("tiger", "extended-tiger", "maze-4x3"), PLACE),
-    "tic-tac-toe": Cause("initial values", "`differential-q`"),
+    **dict.fromkeys(("service-station", "cheese-maze, two observations"), MODEL),
+    **dict.fromkeys(("access-control", "seasons"), Cause("held actions")),
+    "queueing-network, tandem": Cause("held actions", "`lattice`"),
+    "drifting": Cause("no forgetting"),
+    "queueing-network": Cause("hidden reputation"),
+    **dict.fromkeys(("cheese-maze", "grid-4x4", "shuttle", "tiger", "extended-tiger", "maze-4x3"), PLACE),
+    "tic-tac-toe": Cause("initial values"),
 }
-"""By the name of the task; the page says what the words mean and which of the causes were measured."""
+"""By the label of the task or else its name; the page says what the words mean and which causes were measured."""
 
-UNKNOWN = Cause("not known", "the rival")
+UNKNOWN = Cause("not known")
+
+NAMED = 3
+"""How many of the rivals that are shown to be better are named."""
 
 
 def losses(board: Board) -> Grid:
     """Return a row for each task on which a rival is shown to be better: the best of these rivals, and the cause."""
-    worse: dict[str, list[Duel]] = {}
-    for duel in board.duels:
-        if duel.verdict == WORSE:
-            worse.setdefault(duel.task, []).append(duel)
-    ours, tasks = board.lineup.ours, board.lineup.tasks
+    worse, ours = lost_duels(board.duels), board.lineup.ours
     heads = ["task", "best rival", "its regret", "that of the default", "steps", "rivals", "why", "instead"]
-    title = f"Tasks on which a rival is shown to be better: {len(worse)} of {len(tasks)}"
+    ends = sorted(Counter(best.time for best, *_ in worse.values()).items(), reverse=True)
+    split = ", ".join(f"{count} {'only ' * (place > 0)}after {end:,}" for place, (end, count) in enumerate(ends))
+    title = f"Tasks on which a rival is shown to be better: {len(worse)} of {len(board.lineup.tasks)} ({split} steps)"
     return Grid(title, heads, [_row(board, ours, task, duels) for task, duels in worse.items()])
 
 
 def _row(board: Board, ours: str, task: str, duels: list[Duel]) -> list[str]:
-    best = min(duels, key=lambda duel: duel.difference)
-    lost = {(row.agent, row.time): share(row.relative_regret) for row in board.rows if row.task == task}
-    end = min(max(time for agent, time in lost if agent == name) for name in (ours, best.rival))
-    cause = CAUSES.get(board.lineup.kinds[task], UNKNOWN)
+    best = duels[0]
+    regret = {row.agent: share(row.relative_regret) for row in board.rows if (row.task, row.time) == (task, best.time)}
+    cause = CAUSES.get(task) or CAUSES.get(board.lineup.kinds[task], UNKNOWN)
+    instead = [*(f"`{duel.rival}`" for duel in duels[:NAMED]), *filter(None, [cause.hint])]
     return [
         marked(board, task),
         best.rival,
-        lost[best.rival, end],
-        lost[ours, end],
-        f"{end:,}",
+        regret[best.rival],
+        regret[ours],
+        f"{best.time:,}",
         str(len(duels)),
-        *cause,
+        cause.why,
+        ", ".join(instead),
     ]

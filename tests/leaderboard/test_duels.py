@@ -68,5 +68,5 @@ def test_verdicts_are_counted_by_kind_of_task(arms):
     more = [made(arm.average_reward[:, -1], task="mall", agent=arm.agent, optimum=2.0) for arm in arms]
     lineup = made_up([*arms, *more], training=["mall"])
     table = duels_table(SimpleNamespace(lineup=lineup, duels=duels([*arms, *more], lineup)))
-    assert table.columns == ["against", "set aside", "training"]
-    assert table.rows == [["poor", "1 / 0 / 0", "1 / 0 / 0"], ["same", "0 / 0 / 1", "0 / 0 / 1"]]
+    assert table.columns == ["against", "set aside", "training", "steps"]
+    assert table.rows == [["poor", "1 / 0 / 0", "1 / 0 / 0", "1,000"], ["same", "0 / 0 / 1", "0 / 0 / 1", "1,000"]]

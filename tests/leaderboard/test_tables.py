@@ -76,13 +76,17 @@ def test_tasks_are_counted_by_the_number_of_steps(tmp_path, monkeypatch):
 
 
 def test_the_best_rival_that_is_better_stands_in_the_table_of_losses(tmp_path):
-    """Two rivals are better on one task, one of them by more; the table has its regret and ours, and the cause."""
+    """Two rivals are better on one task, one of them by more; the table has its regret and ours, and the cause.
+
+    A third one that is better still, but was run for a tenth of the steps, comes last.
+    """
     luck = np.linspace(0.0, 0.05, 8)
-    arms = [
-        made(rate + luck, task="riverswim", agent=agent) for agent, rate in {"ours": 0.5, "b": 0.7, "c": 0.6}.items()
+    rates = {"ours": 0.5, "b": 0.7, "c": 0.6}
+    arms = [made(rate + luck, task="riverswim", agent=agent, steps=10_000) for agent, rate in rates.items()]
+    arms += [made(0.9 + luck, task="riverswim", agent="d", steps=1000)]
+    arms += [
+        made(rate + luck, task="mall", agent=agent, steps=10_000) for agent, rate in {"ours": 0.5, "b": 0.4}.items()
     ]
-    arms += [made(rate + luck, task="mall", agent=agent) for agent, rate in {"ours": 0.5, "b": 0.4}.items()]
     table = losses(Board(made_up(arms), arms, tmp_path))
-    assert table.title == "Tasks on which a rival is shown to be better: 1 of 2"
-    assert [row[:6] for row in table.rows] == [["riverswim", "b", "0.275", "0.475", "1,000", "2"]]
-    assert table.rows[0][6:] == list(CAUSES["riverswim"])
+    assert table.title == "Tasks on which a rival is shown to be better: 1 of 2 (1 after 10,000 steps)"
+    assert table.rows == [["riverswim", "b", "0.275", "0.475", "10,000", "3", CAUSES["riverswim"].why, "`b`, `c`, `d`"]]

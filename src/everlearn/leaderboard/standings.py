@@ -102,6 +102,8 @@ class Duel(NamedTuple):
     task: str
     kind: str
     rival: str
+    time: int
+    """The end of the shorter of the two."""
     verdict: str
     """How our agent did: ``better`` or ``worse`` if interval and adjusted p-value agree, else ``not shown``."""
     difference: float
@@ -118,11 +120,22 @@ def duels(arms: Sequence[Arm], lineup: Lineup) -> list[Duel]:
     All comparisons on one task are adjusted together (Holm).
     """
     ours = {"better": WORSE, "worse": BETTER, "unclear": OPEN}  # by the verdict on the rival
+    ends = {(arm.task, arm.agent): int(arm.times[-1]) for arm in arms}
     fought = []
     for rival in _compared(arms, lineup):
         verdict, numbers = ours[rival.verdict], (rival.difference, rival.low, rival.high, rival.adjusted)
-        fought.append(Duel(rival.task, lineup.kind(rival.task), rival.agent, verdict, *numbers, rival.sentence))
+        time, kind = min(ends[rival.task, agent] for agent in (lineup.ours, rival.agent)), lineup.kind(rival.task)
+        fought.append(Duel(rival.task, kind, rival.agent, time, verdict, *numbers, rival.sentence))
     return fought
+
+
+def lost_duels(duels: Sequence[Duel]) -> dict[str, list[Duel]]:
+    """Return the duels that our agent is shown to lose, by task: those of most steps first, then by the difference."""
+    worse: dict[str, list[Duel]] = {}
+    for duel in duels:
+        if duel.verdict == WORSE:
+            worse.setdefault(duel.task, []).append(duel)
+    return {task: sorted(each, key=lambda duel: (-duel.time, duel.difference)) for task, each in worse.items()}
 
 
 def _compared(arms: Sequence[Arm], lineup: Lineup) -> Iterator[Comparison]:

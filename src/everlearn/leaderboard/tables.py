@@ -8,7 +8,7 @@ from math import ceil, log2
 from typing import TYPE_CHECKING, NamedTuple
 
 from everlearn.leaderboard.lineup import KINDS
-from everlearn.leaderboard.standings import CONFIDENCE, OPEN, VERDICTS, WORSE, at, final
+from everlearn.leaderboard.standings import CONFIDENCE, OPEN, VERDICTS, at, final, lost_duels
 from everlearn.results.references import BEST, OPTIMUM
 
 if TYPE_CHECKING:
@@ -65,20 +65,20 @@ def size(board: Board) -> str:
     rivals = max(Counter(duel.task for duel in board.duels).values(), default=0)
     enough = 1 + ceil(log2(rivals / (1 - CONFIDENCE))) if rivals else 1  # p is 2 / 2^runs at least, times rivals (Holm)
     few = f" So few runs can show no difference from {rivals} rivals; give {enough} or more."
+    most = "up to " if len({arm.times[-1] for arm in board.arms}) > 1 else ""
     return (
-        f"{len(spec.agents)} agents on {len(spec.tasks)} tasks, {spec.runs:,} runs of {spec.steps:,} steps each, "
+        f"{len(spec.agents)} agents on {len(spec.tasks)} tasks, {spec.runs:,} runs of {most}{spec.steps:,} steps each, "
         f"seed {spec.seed}.{few if spec.runs < enough else ''}"
     )
 
 
 def _losses(board: Board, level: int) -> Iterator[str]:
-    """Yield, for each task on which our agent is shown to do worse, the rival that does best."""
-    worse = [duel for duel in board.duels if duel.verdict == WORSE]
+    """Yield, for each task on which our agent is shown to do worse, the rival that does best after the most steps."""
+    worse = lost_duels(board.duels)
     if worse:
         yield f"\n{'#' * level} Where {board.lineup.ours} loses\n\n"
-    for task in dict.fromkeys(duel.task for duel in worse):
-        best = min((duel for duel in worse if duel.task == task), key=lambda duel: duel.difference)
-        yield f"- {best.sentence}\n"
+    for best, *_ in worse.values():
+        yield f"- after {best.time:,} steps {best.sentence}\n"
 
 
 def agents_tables(board: Board) -> list[Grid]:
@@ -159,19 +159,26 @@ def tasks_table(board: Board) -> Grid:
                 "-" if best is None else f"{best.agent} {share(best.relative_regret)}",
             ]
         )
-    return Grid(f"{ours}, task by task", columns, rows)
+    return Grid(f"{ours}, task by task, among agents with as many steps", columns, rows)
 
 
 def duels_table(board: Board) -> Grid:
     """Return against each rival on how many tasks our agent did better, did worse, or neither is shown."""
     kinds = _kinds(board)
     counts = Counter((duel.rival, duel.kind, duel.verdict) for duel in board.duels)
+    ends: dict[str, set[int]] = {}
+    for duel in board.duels:
+        ends.setdefault(duel.rival, set()).add(duel.time)
     rows = [
-        [rival, *(" / ".join(str(counts[rival, kind, verdict]) for verdict in VERDICTS) for kind in kinds)]
-        for rival in dict.fromkeys(duel.rival for duel in board.duels)
+        [
+            rival,
+            *(" / ".join(str(counts[rival, kind, verdict]) for verdict in VERDICTS) for kind in kinds),
+            " or ".join(f"{end:,}" for end in sorted(ends[rival], reverse=True)),
+        ]
+        for rival in ends
     ]
     title = f"{board.lineup.ours} against each: tasks on which it is {' / '.join(VERDICTS)}"
-    return Grid(title, ["against", *kinds], rows)
+    return Grid(title, ["against", *kinds, "steps"], rows)
 
 
 def details_table(board: Board, task: str) -> Grid:
