@@ -6,6 +6,7 @@ time; the interval is Student's, for the mean logarithm of the ratios.  CPU time
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import math
@@ -138,7 +139,11 @@ def _row(work: str, pairs: list[tuple[Times, Times]]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    sources = Path(sys.argv[1]).resolve()
+    parser = argparse.ArgumentParser(description="Compare everlearn with an earlier version of it.")
+    parser.add_argument("sources", type=Path, help="the src/ directory of the earlier version")
+    sources = parser.parse_args().sources.resolve()
+    if not (sources / "everlearn" / "__init__.py").exists():  # else Python would import the installed version twice
+        parser.error(f"{sources} has no everlearn package: give the src/ directory of the earlier version")
     console = Console(width=140)
     console.print(tabulated("In process, against an earlier version", in_process(sources)))
     console.print(tabulated("The service against an earlier version", against(sources)))
