@@ -126,16 +126,49 @@ def observe_often(store):
         yield
 
 
-@pytest.mark.parametrize("write_much", [create_many, delete_many, import_often, observe_often])
+def observe_together(store):
+    cores = [store.create(name, station()) for name in "abcd"]
+    for _ in range(EVERY):
+        record_together(store, cores, [core.prepare("arrival", "slow") for core in cores])
+        yield
+
+
+def import_together(store):
+    cores = [store.create(name, station()) for name in "ab"]
+    for _ in range(20):
+        record_together(store, cores, [core.import_state(core.export_state()) for core in cores])
+        yield
+
+
+def record_together(store, cores, entries):
+    store.append([(core.number, entry) for core, entry in zip(cores, entries, strict=True)])
+    for core, entry in zip(cores, entries, strict=True):
+        core.apply(entry)
+
+
+@pytest.mark.parametrize(
+    "write_much", [create_many, delete_many, import_often, observe_often, observe_together, import_together]
+)
 def test_the_log_does_not_grow_for_ever(tmp_path, monkeypatch, write_much):
     monkeypatch.setattr("everlearn.durable.database.LOG_FRAMES", 10)
     with Store(tmp_path) as store:
         sizes = [(tmp_path / "everlearn.db-wal").stat().st_size for _ in write_much(store)]
-    assert max(sizes) < (3 * EVERY if write_much is observe_often else 40) * 4096
+    assert max(sizes) < (3 * EVERY if write_much in (observe_often, observe_together) else 40) * 4096
+
+
+def test_the_log_is_not_measured_at_every_commit(tmp_path, monkeypatch):
+    measured = []
+    with Store(tmp_path) as store:
+        cores = [store.create(name, station()) for name in "abcd"]
+        monkeypatch.setattr("everlearn.durable.store.frames_in_use", lambda path: measured.append(path) or 0)
+        for _ in range(EVERY):
+            record_together(store, cores, [core.prepare("arrival", "slow") for core in cores])
+    assert len(measured) == len(cores)
 
 
 def test_a_reader_does_not_make_every_commit_try_a_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr("everlearn.durable.database.LOG_FRAMES", 10)
+    monkeypatch.setattr("everlearn.durable.store.EVERY", 1)
     tried = []
     with Store(tmp_path) as store, Reader(tmp_path) as reader:
         store.connection.set_trace_callback(lambda text: tried.append(text) if "wal_checkpoint" in text else None)
@@ -143,10 +176,7 @@ def test_a_reader_does_not_make_every_commit_try_a_checkpoint(tmp_path, monkeypa
             reader.names()
             cores = [store.create(name, station()) for name in "ab"]
             for _ in range(50):
-                entries = [core.prepare("arrival", "slow") for core in cores]
-                store.append([(core.number, entry) for core, entry in zip(cores, entries, strict=True)])
-                for core, entry in zip(cores, entries, strict=True):
-                    core.apply(entry)
+                record_together(store, cores, [core.prepare("arrival", "slow") for core in cores])
             frames = (tmp_path / "everlearn.db-wal").stat().st_size / 4096
         assert 2 < len(tried) <= frames / 10
         list(create_many(store))
@@ -387,6 +417,7 @@ def test_a_log_that_cannot_be_measured_spoils_no_commit(tmp_path, monkeypatch, c
     def denied(_path):
         raise PermissionError(errno.EACCES, "Permission denied")
 
+    monkeypatch.setattr("everlearn.durable.store.EVERY", 1)
     with Store(tmp_path) as store:
         cores = [store.create(name, station()) for name in "ab"]
         for core in cores:

@@ -35,7 +35,7 @@ NEWEST = 3
 """From how many of the newest snapshots an agent can be recovered: the journal is kept from the oldest of these on."""
 
 EVERY = 64
-"""After how many commits of single rows the length of the write-ahead log is measured."""
+"""After how many rows the length of the write-ahead log is measured, which takes a dozen calls of the system."""
 
 LOG = logging.getLogger("everlearn.durable")
 
@@ -69,7 +69,7 @@ class Store(Reader):
         except BaseException:
             self._held.close()
             raise
-        self._unmeasured = EVERY  # how many more single rows are committed before the log is measured
+        self._unmeasured = EVERY  # how many more rows are committed before the log is measured
         self._tried = 0  # the frames of the write-ahead log when it was last copied, unless it has begun again since
         self._end = weakref.finalize(self, _end, self.connection, self._last, self._process)
         self._shorten()
@@ -223,7 +223,10 @@ class Store(Reader):
                 _thin_out(run, core)
         for core in cores:
             core.note_snapshot()
-        self._note({agent: entry.seq for agent, entry in rows})
+        self._last.update({agent: entry.seq for agent, entry in rows})
+        self._unmeasured -= len(rows)
+        if cores or self._unmeasured <= 0 or any(_is_long(entry) for _, entry in rows):
+            self._shorten()
 
     def append_one(self, agent: int, entry: Entry) -> None:
         """Commit one row; SQLite does that without a transaction of ours, which is faster."""
@@ -237,7 +240,7 @@ class Store(Reader):
                 raise
         self._last[agent] = entry.seq
         self._unmeasured -= 1
-        if not self._unmeasured or (entry.payload is not None and not entry.is_observation):
+        if self._unmeasured <= 0 or _is_long(entry):
             self._shorten()
 
     def _note(self, last: dict[int, int]) -> None:
@@ -319,6 +322,11 @@ class Store(Reader):
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+
+
+def _is_long(entry: Entry) -> bool:
+    """Return whether a row can fill many pages of the log, as that of a rollback does."""
+    return entry.payload is not None and not entry.is_observation
 
 
 def _untold(rows: list[tuple[int, Entry]]) -> str:
