@@ -9,13 +9,9 @@ import pytest
 from scipy.optimize import linprog
 
 import everlearn as el
-from everlearn.agents.planning import (
-    arrange,
-    extended_value_iteration,
-    middle,
-    optimistic_sweep,
-    relative_value_iteration,
-)
+from everlearn.agents.counts import REWARD, VISITS
+from everlearn.agents.planning import arrange, middle, relative_value_iteration
+from everlearn.agents.ucrl2 import NUMBERS, RADIUS, Plausible, plan_episode, sweep_plausible
 from tests.few import few
 
 PRECISION = 1e-8
@@ -28,13 +24,20 @@ def planned(P, R, precision=PRECISION, sweeps=100_000):
     return middle(change), chosen, v
 
 
-def hoped(counts, rewards, radius, precision=PRECISION, sweeps=100_000):
+def plausible(counts, rewards, radius, sweeps=100_000):
+    """What UCRL2 knows before it plans."""
+    states, actions = rewards.shape
+    pairs = np.zeros((states, actions, states + NUMBERS))
+    pairs[:, :, :states], pairs[:, :, VISITS] = counts, counts.sum(axis=2)
+    pairs[:, :, REWARD], pairs[:, :, RADIUS] = rewards, radius
+    return Plausible(pairs, np.zeros((2, states)), np.zeros(2 * states + 1, dtype=np.int64), 0.1, 1.0, 1.0, sweeps)
+
+
+def hoped(counts, rewards, radius):
     """Gain and policy of the best model within bounds."""
-    states = len(counts)
-    v, change = np.zeros((2, states))
-    order, chosen = np.zeros((2, states), dtype=np.int64)
-    extended_value_iteration(counts, counts.sum(axis=2), rewards, radius, v, change, order, chosen, precision, sweeps)
-    return middle(change), chosen
+    knowledge = plausible(counts, rewards, radius)
+    plan_episode(knowledge, PRECISION)
+    return middle(knowledge.values[1]), knowledge.plan[: len(counts)]
 
 
 def random_model(seed, states, actions, sparse=False):
@@ -107,13 +110,14 @@ def test_the_most_favourable_row_is_that_of_a_linear_program(seed):
     counts = random.integers(0, 6, size=(4, 2, 4)).astype(float)
     counts[..., 0] += 1
     rewards, radius, v = random.random((4, 2)), 2.5 * random.random((4, 2)), 3 * random.random(4)
-    change, order, chosen = np.zeros(4), np.arange(4), np.zeros(4, dtype=np.int64)
+    knowledge, order = plausible(counts, rewards, radius), np.arange(4)
+    knowledge.values[0] = v
     arrange(order, v)
-    optimistic_sweep(counts, counts.sum(axis=2), rewards, radius, v, change, order, chosen)
+    sweep_plausible(knowledge, order)
     frequencies = counts / counts.sum(axis=2, keepdims=True)
     q = [[rewards[s, a] + best_row(frequencies[s, a], radius[s, a], v) for a in range(2)] for s in range(4)]
-    assert change + v == pytest.approx(np.max(q, axis=1), abs=1e-9)
-    assert chosen.tolist() == np.argmax(q, axis=1).tolist()
+    assert knowledge.values[1] + v == pytest.approx(np.max(q, axis=1), abs=1e-9)
+    assert knowledge.plan[:4].tolist() == np.argmax(q, axis=1).tolist()
 
 
 def vertices(p, radius):

@@ -191,12 +191,27 @@ def slopes(row: Table, phi: Table, levels: int, mu: float, x: float) -> tuple[fl
     return slope, bend
 
 
-def untried(knowledge: Empirical, s: int) -> int:
-    """Return how many actions were never tried in an aleatoric state."""
-    number = 0
-    for a in range(knowledge.pairs.shape[1]):
-        number += knowledge.pairs[s, a, VISITS] == 0.0
-    return number
+def judge_or_mark(knowledge: Empirical, s: int) -> bool:
+    """Judge the actions, and return True; if some were never tried, mark these alone with 1, and return False."""
+    judged = knowledge.judged
+    tried = True
+    for a in range(judged.shape[1]):
+        fresh = knowledge.pairs[s, a, VISITS] == 0.0
+        judged[DIVERGENCE, a] = 1.0 if fresh else 0.0
+        tried = tried and not fresh
+    if tried:
+        judge(knowledge, s)
+    return tried
+
+
+def judged_rows(knowledge: Empirical, fill: Callable[[Empirical, int], object]) -> Table:
+    """Return what ``fill`` writes for each aleatoric state in place of the divergences."""
+    judged = knowledge.judged.copy()
+    rows = np.zeros(knowledge.pairs.shape[:2])
+    for s in range(len(rows)):
+        fill(knowledge._replace(judged=judged), s)
+        rows[s] = judged[DIVERGENCE]
+    return rows
 
 
 def inspect(knowledge: Empirical, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001

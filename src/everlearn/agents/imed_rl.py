@@ -24,11 +24,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from everlearn.agents.counts import VISITS
 from everlearn.agents.design import Design
-from everlearn.agents.divergence import DIVERGENCE, Empirical, divergence_design, judge, untried
+from everlearn.agents.divergence import DIVERGENCE, Empirical, divergence_design, judge_or_mark, judged_rows
 from everlearn.agents.tabular import greedy_action, greedy_policy
 from everlearn.protocol import ScheduleValues, Table
 
@@ -42,25 +40,15 @@ def act(knowledge: Empirical, aleatoric_state: int, now: ScheduleValues, stream:
 def fill_indices(knowledge: Empirical, s: int) -> None:
     """Write minus the index of each action, in place of its divergence; that of an untried action comes first."""
     judged = knowledge.judged
-    fresh = untried(knowledge, s)
-    if fresh == 0:
-        judge(knowledge, s)
-    for a in range(judged.shape[1]):
-        n = knowledge.pairs[s, a, VISITS]
-        if fresh > 0:
-            judged[DIVERGENCE, a] = 1.0 if n == 0.0 else 0.0
-        else:
+    if judge_or_mark(knowledge, s):
+        for a in range(judged.shape[1]):
+            n = knowledge.pairs[s, a, VISITS]
             judged[DIVERGENCE, a] = -(n * judged[DIVERGENCE, a] + math.log(n))
 
 
 def policy(knowledge: Empirical) -> Table:
     """Return the probabilities with which actions would be taken now."""
-    judged = knowledge.judged.copy()
-    rows = np.zeros(knowledge.pairs.shape[:2])
-    for s in range(len(rows)):
-        fill_indices(knowledge._replace(judged=judged), s)
-        rows[s] = judged[DIVERGENCE]
-    return greedy_policy(rows)
+    return greedy_policy(judged_rows(knowledge, fill_indices))
 
 
 def imed_rl(

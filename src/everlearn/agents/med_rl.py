@@ -17,11 +17,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from everlearn.agents.counts import VISITS
 from everlearn.agents.design import Design
-from everlearn.agents.divergence import DIVERGENCE, Empirical, divergence_design, judge, untried
+from everlearn.agents.divergence import DIVERGENCE, Empirical, divergence_design, judge_or_mark, judged_rows
 from everlearn.protocol import ScheduleValues, Table
 from everlearn.randomness import uniform
 
@@ -43,28 +41,19 @@ def act(knowledge: Empirical, aleatoric_state: int, now: ScheduleValues, stream:
 def fill_weights(knowledge: Empirical, s: int) -> float:
     """Write the weight of each action, in place of its divergence; return the sum."""
     weights = knowledge.judged[DIVERGENCE]
-    fresh = untried(knowledge, s)
-    if fresh == 0:
-        judge(knowledge, s)
+    judged = judge_or_mark(knowledge, s)
     total = 0.0
     for a in range(len(weights)):
-        n = knowledge.pairs[s, a, VISITS]
-        if fresh > 0:
-            weights[a] = 1.0 if n == 0.0 else 0.0
-        else:
-            weights[a] = math.exp(-n * weights[a])
+        if judged:
+            weights[a] = math.exp(-knowledge.pairs[s, a, VISITS] * weights[a])
         total += weights[a]
     return total
 
 
 def policy(knowledge: Empirical) -> Table:
     """Return the probabilities with which actions would be drawn now."""
-    judged = knowledge.judged.copy()
-    rows = np.zeros(knowledge.pairs.shape[:2])
-    for s in range(len(rows)):
-        total = fill_weights(knowledge._replace(judged=judged), s)
-        rows[s] = judged[DIVERGENCE] / total
-    return rows
+    weights = judged_rows(knowledge, fill_weights)
+    return weights / weights.cumsum(axis=1)[:, -1:]  # added up in the order in which act does it
 
 
 def med_rl(

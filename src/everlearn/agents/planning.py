@@ -1,4 +1,4 @@
-"""Planning for the average reward: value iteration on a known model, and on every model within confidence bounds.
+"""Planning for the average reward: value iteration on a known model, and what planning on plausible models shares.
 
 Both iterate over values v, one per aleatoric state, until the change of the values in a sweep is almost the same in all
 states.  If the changes are c(s), the policy that is greedy with respect to v has an average reward of at least min c,
@@ -54,75 +54,6 @@ def sweep(model: Table, rewards: Table, v: Table, change: Table, chosen: NDArray
             if q > best:
                 best = q
                 chosen[s] = a
-        change[s] = best - v[s]
-
-
-def extended_value_iteration(
-    transitions: Table,
-    visits: Table,
-    rewards: Table,
-    radius: Table,
-    v: Table,
-    change: Table,
-    order: NDArray[np.int64],
-    chosen: NDArray[np.int64],
-    precision: float,
-    sweeps: int,
-) -> None:
-    """Find a policy for the best of all models within confidence bounds (Jaksch, Ortner, Auer, 2010, Section 3.1).
-
-    The rows of such a model are within ``radius[s, a]`` of the frequencies ``transitions / visits``, as sums of
-    absolute differences; the row of a pair that was never visited is any distribution.  ``rewards[s, a]`` is the
-    greatest plausible reward.  Iterate from values of 0, and write results as :func:`relative_value_iteration` does,
-    and the states from the best value to the worst to ``order``.
-    """
-    for s in range(len(v)):
-        v[s] = 0.0
-        order[s] = s
-    for _ in range(sweeps):
-        arrange(order, v)
-        optimistic_sweep(transitions, visits, rewards, radius, v, change, order, chosen)
-        least, most = extremes(change)
-        if most - least < precision:
-            break
-        for s in range(len(v)):
-            v[s] += change[s]
-        settle(v)
-
-
-def optimistic_sweep(
-    transitions: Table,
-    visits: Table,
-    rewards: Table,
-    radius: Table,
-    v: Table,
-    change: Table,
-    order: NDArray[np.int64],
-    chosen: NDArray[np.int64],
-) -> None:
-    """Do a sweep with the most favourable row of each pair (Figure 2).
-
-    That row moves half the radius to the best state, and takes it from the worst states.  The code distributes what is
-    left from the second best state on; if nothing is left, rounding cannot make two such rows differ.  Equally good
-    actions are often equally unknown; the action that was visited least is chosen, and among these the first.
-    """
-    best_state = order[0]
-    for s in range(len(v)):
-        best = -math.inf
-        for a in range(rewards.shape[1]):
-            each = 1.0 / max(1.0, visits[s, a])
-            p = min(1.0, transitions[s, a, best_state] * each + 0.5 * radius[s, a]) if visits[s, a] > 0.0 else 1.0
-            left = 1.0 - p
-            q = rewards[s, a] + p * v[best_state]
-            place = 1
-            while left > 0.0 and place < len(v):
-                p = min(left, transitions[s, a, order[place]] * each)
-                left -= p
-                q += p * v[order[place]]
-                place += 1
-            if q > best + TIE or (q > best - TIE and visits[s, a] < visits[s, chosen[s]]):
-                chosen[s] = a
-            best = max(best, q)
         change[s] = best - v[s]
 
 

@@ -28,8 +28,19 @@ from numpy.typing import NDArray
 from everlearn.agents.checks import check_confidence, check_model_size, check_positive, check_sweeps
 from everlearn.agents.counts import BEFORE, EARNED, REWARD, VISITS, count_step
 from everlearn.agents.design import Design
-from everlearn.agents.episodes import CHANGE, EPISODE, VALUE, act, first_values, inspect, is_over, policy
-from everlearn.agents.planning import extended_value_iteration
+from everlearn.agents.episodes import (
+    CHANGE,
+    EPISODE,
+    VALUE,
+    act,
+    choose,
+    first_values,
+    has_settled,
+    inspect,
+    is_over,
+    policy,
+)
+from everlearn.agents.planning import arrange
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
@@ -62,21 +73,56 @@ def learn(knowledge: Plausible, experience: Experience, now: ScheduleValues, str
 
 def begin_episode(knowledge: Plausible, t: float) -> None:
     """Steps 1 to 5 of Figure 1."""
-    states = knowledge.pairs.shape[0]
     knowledge.plan[EPISODE] += 1
     update_bounds(knowledge.pairs, t, knowledge.confidence, knowledge.scale)
-    extended_value_iteration(
-        knowledge.pairs,
-        knowledge.pairs[:, :, VISITS],
-        knowledge.pairs[:, :, REWARD],
-        knowledge.pairs[:, :, RADIUS],
-        knowledge.values[VALUE],
-        knowledge.values[CHANGE],
-        knowledge.plan[states : 2 * states],
-        knowledge.plan[:states],
-        knowledge.precision / math.sqrt(t),
-        knowledge.sweeps,
-    )
+    plan_episode(knowledge, knowledge.precision / math.sqrt(t))
+
+
+def plan_episode(knowledge: Plausible, precision: float) -> None:
+    """Find a policy for the best of all models within the bounds (Section 3.1), from values of 0."""
+    states = knowledge.pairs.shape[0]
+    v = knowledge.values[VALUE]
+    order = knowledge.plan[states : 2 * states]
+    for s in range(states):
+        v[s] = 0.0
+        order[s] = s
+    for _ in range(knowledge.sweeps):
+        arrange(order, v)
+        sweep_plausible(knowledge, order)
+        if has_settled(knowledge.values, precision):
+            break
+
+
+def sweep_plausible(knowledge: Plausible, order: NDArray[np.int64]) -> None:
+    """Do a sweep of value iteration with the most favourable row of each pair."""
+    pairs = knowledge.pairs
+    v = knowledge.values[VALUE]
+    for s in range(len(v)):
+        best = -math.inf
+        for a in range(pairs.shape[1]):
+            best = choose(pairs, knowledge.plan, s, a, hoped_value(pairs[s, a], order, v), best)
+        knowledge.values[CHANGE, s] = best - v[s]
+
+
+def hoped_value(row: Table, order: NDArray[np.int64], v: Table) -> float:
+    """Return the reward and the greatest mean of v within the radius of the frequencies (Figure 2).
+
+    That row moves half the radius to the best state, and takes it from the worst states.  The code distributes what is
+    left from the second best state on; if nothing is left, rounding cannot make two such rows differ.  The row of a
+    pair that was never visited is any distribution.
+    """
+    n = row[VISITS]
+    each = 1.0 / max(1.0, n)
+    p = min(1.0, row[order[0]] * each + 0.5 * row[RADIUS]) if n > 0.0 else 1.0
+    left = 1.0 - p
+    q = row[REWARD] + p * v[order[0]]
+    place = 1
+    while left > 0.0 and place < len(v):
+        p = min(left, row[order[place]] * each)
+        left -= p
+        q += p * v[order[place]]
+        place += 1
+    return q  # type: ignore[no-any-return]
 
 
 def update_bounds(pairs: Table, t: float, confidence: float, scale: float) -> None:
