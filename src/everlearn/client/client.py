@@ -84,7 +84,6 @@ class Client(Operator):
         self._observation: Label | None = None
 
     def __repr__(self) -> str:
-        """Return one line: the agent, the service and how many observations wait; never the token."""
         state = "connected" if self.connected else "not connected"
         return f"Client({self.agent!r} at {self._connection.address}, {state}, {self.waiting:,} waiting)"
 
@@ -136,7 +135,7 @@ class Client(Operator):
 
         """
         with self._corrigible():
-            self._keep(observation, executed, reward, state, duration, cost)
+            self._keep(observation, executed, reward=reward, state=state, duration=duration, cost=cost)
             answer = self._send_all(time.monotonic() + self.deadline)
         if answer is not None:
             self.last_step = int(answer["step"])
@@ -155,7 +154,7 @@ class Client(Operator):
     ) -> Label:
         """Send an observation and return the next action: ``observe`` and ``act`` in one request."""
         with self._corrigible():
-            self._keep(observation, executed, reward, state, duration, cost)
+            self._keep(observation, executed, reward=reward, state=state, duration=duration, cost=cost)
             self._allowed = None if allowed is None else list(allowed)
             answer = self._send_all(time.monotonic() + self.deadline, "step", next_allowed=self._allowed)
         self._take(None if answer is None else answer["next"])
@@ -175,11 +174,9 @@ class Client(Operator):
         return len(self._unsent)
 
     def __enter__(self) -> Client:
-        """Return itself."""
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        """Close."""
         self.close()
 
     @contextmanager
@@ -194,33 +191,17 @@ class Client(Operator):
                 self.lost -= 1
             raise
 
-    def _keep(
-        self,
-        observation: Label,
-        executed: Label | None,
-        reward: float | None,
-        state: Label | None,
-        duration: float | None,
-        cost: float | None,
-    ) -> None:
+    def _keep(self, observation: Label, executed: Label | None, **others: Any) -> None:
         """Keep an observation until it is sent, and follow the state for the fallback."""
         action = self._pending if executed is None else executed
         if executed is None and self._mode == "shadow":
             raise InputError("executed", executed, "in shadow mode somebody else decides; name what was executed")
         if action is None:
             raise InputError("executed", executed, "no action is pending; call act() first, or name what was executed")
-        entry = {
-            "observation": observation,
-            "executed": action,
-            "reward": reward,
-            "state": state,
-            "duration": duration,
-            "cost": cost,
-        }
-        self._unsent.append({**entry, "allowed": self._allowed})
+        self._unsent.append({"observation": observation, "executed": action, **others, "allowed": self._allowed})
         self._pending, self._allowed, self._observation = None, None, observation
         if self._fallback is not None:
-            self._state = self._fallback.follow(self._state, action, observation, state)
+            self._state = self._fallback.follow(self._state, action, observation, others["state"])
         if len(self._unsent) > self.backlog:
             # The first may have arrived although its answer did not; the service would refuse another for its step.
             del self._unsent[1]
