@@ -49,7 +49,6 @@ class Grid(Sequence[Label]):
         ]
 
     def __len__(self) -> int:
-        """Return the number of labels."""
         return self._length
 
     def __getitem__(self, number: Any) -> Any:
@@ -87,7 +86,6 @@ class Grid(Sequence[Label]):
         return number
 
     def __contains__(self, label: object) -> bool:
-        """Return whether a label is one of them."""
         try:
             self.number(label)  # type: ignore[arg-type]  # which is checked
         except (KeyError, TypeError):
@@ -95,15 +93,12 @@ class Grid(Sequence[Label]):
         return True
 
     def __eq__(self, other: object) -> bool:
-        """Return whether another grid has the same parts."""
         return isinstance(other, Grid) and (self.parts, self.ordered) == (other.parts, other.ordered)
 
     def __hash__(self) -> int:
-        """Return a hash of the parts."""
         return hash((self.parts, self.ordered))
 
     def __repr__(self) -> str:
-        """Return the parts, which identify the grid."""
         return f"Grid({', '.join(map(repr, self.parts))}, ordered={self.ordered})"
 
 

@@ -111,7 +111,6 @@ class AgentState(NamedTuple):
     """Z_t, everything that is unrelated to the environment: time, clock, random stream, pending action."""
 
     def __repr__(self) -> str:
-        """Return one line: S_t, the shapes of the arrays of P_t, and the time."""
         arrays = ", ".join(f"{name} {'x'.join(map(str, array.shape))}" for name, array in self.epistemic.items())
         time = self.algorithmic.get("t")
         return f"AgentState(aleatoric {self.aleatoric!r}, epistemic {arrays or 'nothing'}, t = {time})"

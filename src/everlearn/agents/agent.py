@@ -108,7 +108,6 @@ class Agent:
         self._upcoming: ScheduleValues | None = None
 
     def __repr__(self) -> str:
-        """Return one line: the design, the task and the time."""
         return f"Agent({self.design.name!r} on {self.task.name!r}, t = {self.t:,})"
 
     if not TYPE_CHECKING:  # it would hide mistakes from a type checker

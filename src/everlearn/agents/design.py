@@ -143,7 +143,6 @@ class Design:
         return any(not is_ours(function) for function in functions if function is not None)
 
     def __repr__(self) -> str:
-        """Return one line: the name, the parameters and the schedule."""
         settings = settings_text(self.parameters)
         schedule = f", schedule {self.schedule.name!r}" if self.schedule else ""
         return f"Design({self.name!r}{': ' if settings else ''}{settings}{schedule})"

@@ -124,7 +124,6 @@ class Schedule:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Return one line: the name and the parameters."""
         settings = settings_text(self.parameters)
         return f"Schedule({self.name!r}{': ' if settings else ''}{settings})"
 

@@ -65,7 +65,6 @@ class Reward:
         require(isinstance(self.raw, bool | np.bool_), "raw", self.raw, "give True or False")
 
     def __repr__(self) -> str:
-        """Return one line: the function and the range."""
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return f"Reward({name}, {self.low:g} to {self.high:g}{', raw' if self.raw else ''})"
 

@@ -57,7 +57,6 @@ class AleatoricState:
         object.__setattr__(self, "start", check_label(self.start, "start of the aleatoric state"))
 
     def __repr__(self) -> str:
-        """Return one line: S0, f and the number of states."""
         name = getattr(self.update, "__name__", type(self.update).__name__)
         number = f": {counted(len(self.states), 'state')}" if isinstance(self.states, Sized) else ""
         return f"AleatoricState({name} from {self.start!r}{number})"

@@ -81,7 +81,6 @@ class Evaluation:
     trained: int | None = None  # from how many earlier steps the policy was learned, if a setup is evaluated
 
     def __repr__(self) -> str:
-        """Return one line: the estimate with its interval, or why there is none, and what was earned."""
         if self.supported:
             found = f"{self.estimate:.4g}, {self.lower:.4g} to {self.upper:.4g} at {self.confidence:g}"
         else:

@@ -66,7 +66,6 @@ class Replay:
     core: Core = field(compare=False)
 
     def __repr__(self) -> str:
-        """Return one line: how many rows it learned from, what was never seen, and where the new agent is."""
         where = f" -> {self.out}" if self.out is not None else ""
         seen = f"{counted(self.pairs_unseen, 'pair')} of state and action never seen"
         return f"Replay({self.learned:,} of {counted(self.rows, 'row')}, {self.engine}; {seen}{where})"

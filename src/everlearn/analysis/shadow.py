@@ -73,7 +73,6 @@ class ShadowReport:
     promotion: dict[str, Any] | None
 
     def __repr__(self) -> str:
-        """Return one line: the steps, the agreement, and the gain."""
         gain, share = self.gain, self.agreement["overall"]
         if gain["supported"]:
             found = f"{gain['estimate']:.4g}, {gain['lower']:.4g} to {gain['upper']:.4g} at {gain['confidence']:g}"

@@ -191,7 +191,6 @@ class Live:
         self._look()  # a crash may have come between an observation and the look that was due after it
 
     def __repr__(self) -> str:
-        """Return one line: the design, the task, the directory and the step."""
         agent = self.core.agent
         where = f"{agent.design.name!r} on {agent.task.name!r} in {str(self.store.directory)!r}"
         return f"Live({where}, step {self.core.step:,}, {self.core.mode})"

@@ -111,7 +111,6 @@ class Model:
         require(callable(self.rho), "rho", self.rho, f"give a function of (memory, action) that will {YIELD}")
 
     def __repr__(self) -> str:
-        """Return one line: rho, the first memory, and how many labels there are."""
         name = getattr(self.rho, "__name__", type(self.rho).__name__)
         counts = f"{counted(len(self.actions), 'action')}, {counted(len(self.observations), 'observation')}"
         return f"Model({name} from memory {self.memory!r}: {counts})"

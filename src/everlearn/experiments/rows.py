@@ -21,7 +21,6 @@ class Rows(list[dict[str, Any]]):
     """
 
     def __repr__(self) -> str:
-        """Return aligned text without empty columns."""
         lines = [self._keys(), *self._cells()]
         widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
         return "\n".join(

@@ -57,7 +57,6 @@ class Definition:
         return self.__wrapped__(*arguments, **named)
 
     def __repr__(self) -> str:
-        """Return one line: the name, and how many labels there are; listing the states would build the task."""
         seen = counted(len(self.observations), "observation")
         return f"Task({self.name!r}: {counted(len(self.actions), 'action')}, {seen})"
 
@@ -140,7 +139,6 @@ class Part:
         return getattr(getattr(self._definition.finish(), self._name), name)
 
     def __repr__(self) -> str:
-        """Return the representation of the reward or the aleatoric state."""
         return repr(getattr(self._definition.finish(), self._name))
 
 

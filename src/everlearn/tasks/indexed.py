@@ -38,7 +38,6 @@ class IndexedTask:
         self.start = self._state[task.aleatoric.start]
 
     def __repr__(self) -> str:
-        """Return one line: the task, and how many labels of each kind there are."""
         numbers = [(self.states, "aleatoric state"), (self.actions, "action"), (self.observations, "observation")]
         return f"IndexedTask({self.task.name!r}: {', '.join(counted(*each) for each in numbers)})"
 

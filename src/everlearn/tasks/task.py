@@ -149,7 +149,6 @@ class Task:
         return self.aleatoric.states  # type: ignore[return-value]  # enumerated when the task was made
 
     def __repr__(self) -> str:
-        """Return one line: the name, and how many labels of each kind there are."""
         numbers = [(self.actions, "action"), (self.observations, "observation"), (self.states, "aleatoric state")]
         counts = ", ".join(counted(len(labels), noun) for labels, noun in numbers)
         world = (

@@ -48,7 +48,6 @@ class Best(NamedTuple):
     randomised: bool
 
     def __repr__(self) -> str:
-        """Return one line: the average reward, and what was searched."""
         kind = ", randomised" if self.randomised else ""
         return f"Best(over aleatoric states: {self.average_reward:.10g}{kind}{'' if self.exact else ', by search'})"
 

@@ -87,7 +87,6 @@ class Bracket(NamedTuple):
     attained_by: str = "controller"
 
     def __repr__(self) -> str:
-        """Return one line: the bounds, and from what they are."""
         of = f"{self.beliefs:,} beliefs, a controller of {len(self.controller.policy):,} states"
         return f"Bracket(optimum over all policies: from {self.lower:.8g} to {self.upper:.8g}; {of})"
 

@@ -97,7 +97,6 @@ class NetworkOptimum(NamedTuple):
         return f"on a grid of {jobs} jobs" if jobs else "from quadratic functions"
 
     def __repr__(self) -> str:
-        """Return one line: the bounds, as costs."""
         return f"NetworkOptimum(average cost from {-self.upper:.7g} to {-self.lower:.7g}, {self.source})"
 
 

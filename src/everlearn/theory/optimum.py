@@ -48,7 +48,6 @@ class Optimum(NamedTuple):
     bias: Table  # the bias of that policy
 
     def __repr__(self) -> str:
-        """Return one line: the average reward and its bounds."""
         return f"Optimum(over all policies: {self.average_reward:.10g}, from {self.lower:.12g} to {self.upper:.12g})"
 
     @property
