@@ -402,7 +402,7 @@ class TestLeaks:
 
 
 def guard_of(app):
-    state = Operation("PUT", "/state", "documents", "", app, {}, bytes)
+    state = Operation("PUT", "/state", "", app, {}, bytes, tag="documents")
     return Guard(app, Settings(), Metrics(), lambda _method, path: (state if path == "/state" else None, None))
 
 

@@ -69,7 +69,7 @@ class Observed:
         tracers.add_span_processor(SimpleSpanProcessor(self.spans))
         self.book = Book()
         self.committer = Committer(lambda: self.book, waiting=100, metrics=Metrics())
-        route = Operation("POST", "/v1/agents/{name}/observe", "stream", "", self.endpoint, {})
+        route = Operation("POST", "/v1/agents/{name}/observe", "", self.endpoint, {}, tag="stream")
         guard = Guard(self.endpoint, Settings(), Metrics(), lambda *_: (route, "north"))
         self.app = Telemetry(guard, tracers, meters)
         self.committer.observed = self.app.committed

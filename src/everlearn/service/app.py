@@ -23,7 +23,7 @@ from everlearn.service.logs import log
 from everlearn.service.moves import Moves
 from everlearn.service.problems import Answer
 from everlearn.service.promotion import Promoter
-from everlearn.service.router import Call, Operation, Router
+from everlearn.service.router import JSON, Call, Operation, Router
 from everlearn.service.routes import Routes
 from everlearn.service.sandbox import Sandbox
 from everlearn.service.settings import Settings
@@ -63,15 +63,8 @@ def make_app(
         """Return this description."""
         return Answer(router.description)
 
-    described = Operation(
-        "GET",
-        "/openapi.json",
-        "operation",
-        "Describe the service",
-        openapi,
-        {"application/json": {}},
-        scope=Scope.READ,
-    )
+    about, path = "Describe the service", "/openapi.json"
+    described = Operation("GET", path, about, openapi, {JSON: {}}, scope=Scope.READ, tag="operation")
     moves = Moves(committer, sandbox, settings.limits)
     table = (*Routes(committer, sandbox, settings).table(), *moves.table(), described)
     router = Router(table, routing.Router(lifespan=lifespan).lifespan, _about(settings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -36,14 +37,13 @@ class Moves:
         """Return the route table."""
         agent = "/v1/agents/{name}"
         binary = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
+        move = partial(Operation, tag="moves")
         return (
-            Operation("POST", f"{agent}/move", "moves", "Begin to move an agent away", self.begin, binary, MoveIn),
-            Operation("DELETE", f"{agent}/move", "moves", "Cancel a move", self.cancel, Moved, query=MoveQuery),
-            Operation("PUT", f"{agent}/arrival", "moves", "Take an agent that moves here", self.arrive, Arrived, bytes),
-            Operation(
-                "DELETE", f"{agent}/arrival", "moves", "Refuse a move for ever", self.refuse, Moved, query=MoveQuery
-            ),
-            Operation("POST", f"{agent}/moved", "moves", "Complete a move", self.complete, Moved, MovedIn),
+            move("POST", f"{agent}/move", "Begin to move an agent away", self.begin, binary, MoveIn),
+            move("DELETE", f"{agent}/move", "Cancel a move", self.cancel, Moved, query=MoveQuery),
+            move("PUT", f"{agent}/arrival", "Take an agent that moves here", self.arrive, Arrived, bytes),
+            move("DELETE", f"{agent}/arrival", "Refuse a move for ever", self.refuse, Moved, query=MoveQuery),
+            move("POST", f"{agent}/moved", "Complete a move", self.complete, Moved, MovedIn),
         )
 
     async def begin(self, call: Call) -> Response:

@@ -49,7 +49,6 @@ class Operation:
 
     method: str
     path: str
-    tag: str
     summary: str
     endpoint: Callable[[Call], Awaitable[Response]]
     """Its docstring is the description."""
@@ -63,6 +62,8 @@ class Operation:
     """Whether it reads If-Match."""
     scope: Needed | None = Needed.ADMIN
     """What a token must grant; None if no token is needed."""
+    tag: str = field(kw_only=True)
+    """The group in the OpenAPI description."""
 
     @cached_property
     def label(self) -> str:

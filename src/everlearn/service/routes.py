@@ -73,85 +73,38 @@ class Routes:
         """Return the route table: the operations of every step first, since they are looked up most."""
         agents, agent = "/v1/agents", "/v1/agents/{name}"
         binary = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
-        read, act = Scope.READ, Scope.ACT  # an operation that names no scope needs a token of an operator
+        read = Scope.READ  # an operation that names no scope needs a token of an operator
+        stream = partial(Operation, tag="stream", scope=Scope.ACT)
+        listed = partial(Operation, tag="agents")
+        control = partial(Operation, answer=Agent, tag="control", conditional=True)
+        document = partial(Operation, tag="documents", scope=read)
+        health = partial(Operation, tag="operation", scope=None)
         return (
-            Operation("POST", f"{agent}/step", "stream", "Observe, then act", self.step, Stepped, StepIn, scope=act),
-            Operation(
-                "POST",
-                f"{agent}/observe",
-                "stream",
-                "Report what happened",
-                self.observe,
-                Observed,
-                ObserveIn,
-                scope=act,
-            ),
-            Operation("POST", f"{agent}/act", "stream", "Ask for an action", self.act, Acted, ActIn | None, scope=act),
-            Operation(
-                "POST", f"{agent}/reward", "stream", "Report a late reward", self.reward, Rewarded, RewardIn, scope=act
-            ),
-            Operation("GET", agents, "agents", "List agents", self.list_agents, AgentList, scope=read),
-            Operation("POST", agents, "agents", "Create an agent", self.create, Created, CreateIn, statuses=(201, 200)),
-            Operation("GET", agent, "agents", "Inspect an agent", self.inspect, Agent, scope=read),
-            Operation(
-                "DELETE", agent, "agents", "Delete an agent", self.delete, Deleted, query=DeleteQuery, conditional=True
+            stream("POST", f"{agent}/step", "Observe, then act", self.step, Stepped, StepIn),
+            stream("POST", f"{agent}/observe", "Report what happened", self.observe, Observed, ObserveIn),
+            stream("POST", f"{agent}/act", "Ask for an action", self.act, Acted, ActIn | None),
+            stream("POST", f"{agent}/reward", "Report a late reward", self.reward, Rewarded, RewardIn),
+            listed("GET", agents, "List agents", self.list_agents, AgentList, scope=read),
+            listed("POST", agents, "Create an agent", self.create, Created, CreateIn, statuses=(201, 200)),
+            listed("GET", agent, "Inspect an agent", self.inspect, Agent, scope=read),
+            listed("DELETE", agent, "Delete an agent", self.delete, Deleted, query=DeleteQuery, conditional=True),
+            control("PUT", f"{agent}/mode", "Freeze, shadow or learn", self.mode, body=ModeIn),
+            control("PUT", f"{agent}/promotion", "Set the promotion rule", self.promotion, body=RuleIn),
+            control("POST", f"{agent}/demote", "Undo a promotion", self.demote),
+            document(
+                "GET", f"{agent}/report", "Compare a shadow with the controller", self.report, Report, None, ReportQuery
             ),
             Operation(
-                "PUT", f"{agent}/mode", "control", "Freeze, shadow or learn", self.mode, Agent, ModeIn, conditional=True
+                "GET", f"{agent}/snapshots", "List snapshots", self.snapshots, Snapshots, scope=read, tag="control"
             ),
-            Operation(
-                "PUT",
-                f"{agent}/promotion",
-                "control",
-                "Set the promotion rule",
-                self.promotion,
-                Agent,
-                RuleIn,
-                conditional=True,
-            ),
-            Operation("POST", f"{agent}/demote", "control", "Undo a promotion", self.demote, Agent, conditional=True),
-            Operation(
-                "GET",
-                f"{agent}/report",
-                "documents",
-                "Compare a shadow with the controller",
-                self.report,
-                Report,
-                query=ReportQuery,
-                scope=read,
-            ),
-            Operation("GET", f"{agent}/snapshots", "control", "List snapshots", self.snapshots, Snapshots, scope=read),
-            Operation(
-                "POST", f"{agent}/rollback", "control", "Roll back", self.rollback, Agent, RollbackIn, conditional=True
-            ),
-            Operation("GET", f"{agent}/policy", "documents", "The greedy policy", self.policy, Policy, scope=read),
-            Operation("GET", f"{agent}/state", "documents", "Export the agent state", self.export, binary, scope=read),
-            Operation(
-                "PUT",
-                f"{agent}/state",
-                "documents",
-                "Import an agent state",
-                self.import_state,
-                Agent,
-                bytes,
-                conditional=True,
-            ),
-            Operation(
-                "GET",
-                f"{agent}/journal",
-                "documents",
-                "Export the journal",
-                self.journal,
-                {LINES: {}},
-                None,
-                JournalQuery,
-                scope=read,
-            ),
-            Operation("GET", "/healthz", "operation", "Is it alive?", self.healthz, Alive, scope=None),
-            Operation("GET", "/readyz", "operation", "Can it serve?", self.readyz, Alive, scope=None),
-            Operation(
-                "GET", "/metrics", "operation", "Metrics for Prometheus", self.metrics, {"text/plain": {}}, scope=read
-            ),
+            control("POST", f"{agent}/rollback", "Roll back", self.rollback, body=RollbackIn),
+            document("GET", f"{agent}/policy", "The greedy policy", self.policy, Policy),
+            document("GET", f"{agent}/state", "Export the agent state", self.export, binary),
+            control("PUT", f"{agent}/state", "Import an agent state", self.import_state, body=bytes, tag="documents"),
+            document("GET", f"{agent}/journal", "Export the journal", self.journal, {LINES: {}}, None, JournalQuery),
+            health("GET", "/healthz", "Is it alive?", self.healthz, Alive),
+            health("GET", "/readyz", "Can it serve?", self.readyz, Alive),
+            health("GET", "/metrics", "Metrics for Prometheus", self.metrics, {"text/plain": {}}, scope=read),
         )
 
     async def act(self, call: Call) -> Response:
