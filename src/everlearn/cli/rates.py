@@ -50,20 +50,7 @@ def rates(
     if as_json:
         unknown = dict.fromkeys(("low", "high", "standard_error")) if runs == 1 else {}
         rows = {name: {**fitted._asdict(), **unknown} for name, fitted in found.items()}
-        print_json(
-            {
-                "agent": agent,
-                "schedule": schedule,
-                "steps": steps,
-                "runs": runs,
-                "seed": seed,
-                "since": since,
-                "parameters": parameters,
-                "rates": rows,
-                "distorted": distorted,
-                "worlds": worlds,
-            }
-        )
+        print_json({"agent": agent, **at, "rates": rows, "distorted": distorted, "worlds": worlds})
         return
     table = [
         (name, f"{r.exponent:.3f}", f"{r.low:.3f} to {r.high:.3f}", f"{r.regret:,.0f}", f"{r.standard_error:,.0f}")
