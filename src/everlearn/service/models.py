@@ -23,9 +23,13 @@ _STR = Annotated[str, StringConstraints(strict=True, max_length=200)]
 Label = TypeAliasType("Label", "_INT | _STR | Annotated[list[Label], Field(max_length=100, fail_fast=True)]")
 """An int, a str, or a list of labels, which stands for a tuple."""
 
-StepNumber = Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)]
+StepNumber = Annotated[int, Field(strict=True, ge=1, le=MOST_INTEGER)]
+Count = Annotated[int, Field(strict=True, ge=0, le=MOST_INTEGER)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 """A number: neither text that looks like one, nor true or false."""
+
+Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
+"""The ends of a range."""
 
 Scalar = Annotated[bool, Field(strict=True)] | _INT | Number | _STR
 Scalars = Annotated[list[Scalar], Field(max_length=100, fail_fast=True)]
@@ -78,7 +82,7 @@ class MoveIn(Body):
         Annotated[str, StringConstraints(pattern=r"^(https?://[^\s?#]+|shard-(0|[1-9][0-9]{0,8}))$", max_length=1000)]
         | None
     ) = Field(None, description="The address of the other service.", examples=["http://10.0.0.2:8321"])
-    shard: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(None, description="The other shard.")
+    shard: Count | None = Field(None, description="The other shard.")
 
 
 class MovedIn(Body):
@@ -105,15 +109,15 @@ class Arrived(BaseModel):
 class JournalQuery(Body):
     """The steps between which the journal is read."""
 
-    first: int = Field(0, ge=0, le=2**53 - 1, description="The first step.")
-    last: int | None = Field(None, ge=0, le=2**53 - 1, description="The last step.")
+    first: int = Field(0, ge=0, le=MOST_INTEGER, description="The first step.")
+    last: int | None = Field(None, ge=0, le=MOST_INTEGER, description="The last step.")
 
 
 class PromotionIn(Body):
     """The promotion rule: when an agent in shadow mode takes control.  See docs/shadow.md."""
 
     gain: Number = Field(0.0, description="What the lower bound of the gain per step must exceed.")
-    steps: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(0, description="For how many steps.")
+    steps: Count = Field(0, description="For how many steps.")
     hours: Annotated[Number, Field(ge=0, le=1e6)] = Field(0.0, description="For how many hours.")
     every: Annotated[int, Field(strict=True, ge=10, le=10**9)] = Field(1_000, description="Steps between looks.")
     error: Annotated[Number, Field(ge=1e-6, le=0.5)] = Field(0.05, description="Probability of a wrong promotion.")
@@ -131,8 +135,8 @@ class ReportQuery(Body):
     """What a report is about."""
 
     confidence: float = Field(0.95, gt=0, lt=1, description="How often the interval covers the true gain.")
-    first: int | None = Field(None, ge=0, le=2**53 - 1, description="The first step.")
-    last: int | None = Field(None, ge=0, le=2**53 - 1, description="The last step.")
+    first: int | None = Field(None, ge=0, le=MOST_INTEGER, description="The first step.")
+    last: int | None = Field(None, ge=0, le=MOST_INTEGER, description="The last step.")
 
 
 class SetupIn(Body):
@@ -150,16 +154,14 @@ class SetupIn(Body):
     states: Labels | None = Field(None, description="The aleatoric states, where they are given.")
     start: Label | None = Field(None, description="The aleatoric state at the beginning.")
     reward: _STR | Rows | dict[str, Any] = Field("given", description="given (with each observation), or a table.")
-    reward_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="The least and the greatest reward.", examples=[[0, 1]]
-    )
+    reward_range: Ends | None = Field(None, description="The least and the greatest reward.", examples=[[0, 1]])
     reward_delay: Annotated[int, Field(strict=True, ge=0, le=10_000)] = Field(
         0, description="Within how many steps a reward that is given may come, by `reward`."
     )
-    durations: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+    durations: Ends | None = Field(
         None, description="The least and the greatest duration of a decision; the reward then counts per unit of time."
     )
-    cost_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+    cost_range: Ends | None = Field(
         None, description="The least and the greatest cost of a decision, where there is a limit."
     )
     limit: Number | None = Field(
@@ -176,12 +178,10 @@ class SetupIn(Body):
     explore: Annotated[Number, Field(ge=0, le=1)] = Field(
         0, description="The probability of a random action; the journal then records propensities."
     )
-    seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(0, description="Names the random stream.")
+    seed: Count = Field(0, description="Names the random stream.")
     allowed: dict[str, Labels] | Rows | None = Field(None, description="The actions that are allowed, by state.")
     snapshot_every: Annotated[int, Field(strict=True, ge=1, le=10**9)] = Field(10_000, description="In observations.")
-    retain: Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)] | None = Field(
-        None, description="How many steps of the journal are kept; all, unless given."
-    )
+    retain: StepNumber | None = Field(None, description="How many steps of the journal are kept; all, unless given.")
     drift: Annotated[dict[_STR, Number], Field(max_length=MOST_ENTRIES), BeforeValidator(_few)] = Field(
         default_factory=dict, description="Settings of the drift alarm: see docs/live.md."
     )
@@ -257,10 +257,8 @@ class ModeIn(Body):
 class RollbackIn(Body):
     """The snapshot to roll back to."""
 
-    snapshot: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(
-        description="The step of the snapshot, as in the list of snapshots."
-    )
-    seq: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(
+    snapshot: Count = Field(description="The step of the snapshot, as in the list of snapshots.")
+    seq: Count | None = Field(
         None, description="Its row, as in the list, where a step has several snapshots; the latest, unless given."
     )
 
