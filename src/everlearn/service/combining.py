@@ -35,12 +35,17 @@ class Reply(NamedTuple):
         return Reply(self.status, [*headers, (b"content-length", b"%d" % len(body))], body)
 
 
+def worst(replies: Sequence[Reply]) -> Reply:
+    """Return the answer with the greatest status."""
+    return max(replies, key=lambda reply: reply.status)
+
+
 def _unless_refused(combine: Callable[[Sequence[Reply]], bytes]) -> Callable[[Sequence[Reply]], Reply]:
     """Return a function that combines answers; if a shard refuses, its answer is that of all."""
 
     def combined(replies: Sequence[Reply]) -> Reply:
-        worst = max(replies, key=lambda reply: reply.status)
-        return worst if worst.status != 200 else replies[0].with_body(combine(replies))
+        refusal = worst(replies)
+        return refusal if refusal.status != 200 else replies[0].with_body(combine(replies))
 
     return combined
 

@@ -149,7 +149,7 @@ class Guard:
                         answer.request.aside = self._aside
             else:
                 body = await self._body(scope, headers, receive, is_state)
-            await self.app(scope, _again(body, receive), answer)
+            await self.app(scope, again(body, receive), answer)
 
     @asynccontextmanager
     async def _aside(self) -> AsyncIterator[None]:
@@ -270,16 +270,12 @@ async def _read(receive: Receive, most: int) -> bytes:
             return body.getvalue()
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def again(body: bytes, receive: Receive) -> Receive:
     """Return a ``receive`` that returns the body that was read, once, and then what else arrives."""
-    given = False
+    given: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return given.pop() if given else await receive()
 
     return replay
 

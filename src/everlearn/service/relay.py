@@ -18,9 +18,9 @@ import httptools
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from everlearn.service.combining import COMBINED, Reply
+from everlearn.service.combining import COMBINED, Reply, worst
 from everlearn.service.committer import Busy
-from everlearn.service.guard import STANDARD
+from everlearn.service.guard import STANDARD, again
 from everlearn.service.identity import CURRENT
 from everlearn.service.large import Room
 from everlearn.service.placement import Placement
@@ -81,20 +81,20 @@ class Relay:
             await self._combine(scope, receive, send, COMBINED[scope["method"], scope["path"]])
             return
         if not relayed and scope["method"] == "DELETE" and _is_about(scope, "arrival") and not scope["query_string"]:
-            await self._combine(scope, receive, send, _worst)  # a shard may have lost how an agent came that it has not
+            await self._combine(scope, receive, send, worst)  # a shard may have lost how an agent came that it has not
             return
-        message = await receive()  # the whole body: the guard has read it
-        shard = self._shard(scope, message["body"], relayed)
+        body = (await receive())["body"]  # all of it: the guard has read it
+        shard = self._shard(scope, body, relayed)
         if relayed and _hops(scope) >= MOST_HOPS:  # shards that disagree would pass it on for ever
             shard = self.number
-        if shard == self.number and (target := _target(scope, message["body"])) is not None:
+        if shard == self.number and (target := _target(scope, body)) is not None:
             reply = await self._move(target, scope)
             await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
             await send({"type": "http.response.body", "body": reply.body})
         elif shard == self.number:
-            await self.app(scope, _again(message, receive), send)
+            await self.app(scope, again(body, receive), send)
         else:
-            await self._pass_on(shard, scope, message["body"], send)
+            await self._pass_on(shard, scope, body, send)
 
     def _shard(self, scope: Scope, body: bytes, relayed: bool) -> int:
         """Return the shard that serves a request; one that was passed on is passed on again after a move."""
@@ -199,11 +199,6 @@ class Relay:
             writer.close()
 
 
-def _worst(replies: Sequence[Reply]) -> Reply:
-    """Return the answer with the greatest status."""
-    return max(replies, key=lambda reply: reply.status)
-
-
 async def _nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
@@ -212,16 +207,6 @@ def _is_about(scope: Scope, word: str) -> bool:
     """Return whether a path ends with a word after the name of an agent, which may be the same word."""
     found = _PATH.match(scope["path"])
     return found is not None and scope["path"][found.end() :] == f"/{word}"
-
-
-def _again(message: Message, receive: Receive) -> Receive:
-    """Return a ``receive`` that returns a message that was received, and then what else arrives."""
-    given = [message]
-
-    async def replay() -> Message:
-        return given.pop() if given else await receive()
-
-    return replay
 
 
 def _created(scope: Scope, body: bytes) -> str | None:
