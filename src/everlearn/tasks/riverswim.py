@@ -62,7 +62,31 @@ def riverswim(
 
     """
     parameters = dict(locals())
-    return replace(_river("riverswim", **parameters), parameters=parameters)
+    require(2 <= states <= MOST_STATES, "states", states, f"give 2 to {MOST_STATES}")
+    require(0 < advance <= 1, "advance", advance, "give a probability in (0, 1]")
+    require(0 <= back <= 1 - advance + 1e-12, "back", back, f"give 0 to {1 - advance:.6g}")
+    require(0 < first_advance <= 1, "first_advance", first_advance, "give a probability in (0, 1]")
+    require(0 <= last_back <= 1, "last_back", last_back, "give a probability")
+    require(0 <= left_reward < np.inf, "left_reward", left_reward, "give a finite number of at least 0")
+    require(0 < right_reward < np.inf, "right_reward", right_reward, "give a positive, finite number")
+    up, down = np.full(states - 1, advance), np.full(states - 1, back)
+    up[0], down[-1] = first_advance, last_back
+    moves = np.diag(up, 1) + np.diag(down, -1)
+    right = moves + np.diag(np.maximum(0.0, 1 - moves.sum(axis=1)))
+    left = np.eye(states, k=-1)
+    left[0, 0] = 1.0
+    rewards = np.zeros((states, len(ACTIONS)))
+    rewards[0, 0], rewards[-1, 1] = left_reward, right_reward
+    largest = max(left_reward, right_reward)
+    task = mdp([left, right], rewards, actions=ACTIONS, reward_range=(0.0, largest), name="riverswim")
+    return replace(
+        task,
+        summary=f"swim against the current past {states - 2} states that pay nothing, or stay for a small reward",
+        portrait=Portrait("Rest for a crumb, or swim against the current for a meal that is far away.", "place {}"),
+        source="Strehl and Littman (2008), with the numbers of Osband, Russo and Van Roy (2013)",
+        parameters=parameters,
+        references=_references(right, left_reward, right_reward),
+    )
 
 
 def riverswim_12(
@@ -98,44 +122,7 @@ def riverswim_12(
 
     """
     parameters = dict(locals())
-    return replace(_river("riverswim-12", states=12, **parameters), parameters=parameters)
-
-
-def _river(
-    name: str,
-    *,
-    states: int,
-    advance: float,
-    back: float,
-    first_advance: float,
-    last_back: float,
-    left_reward: float,
-    right_reward: float,
-) -> Task:
-    require(2 <= states <= MOST_STATES, "states", states, f"give 2 to {MOST_STATES}")
-    require(0 < advance <= 1, "advance", advance, "give a probability in (0, 1]")
-    require(0 <= back <= 1 - advance + 1e-12, "back", back, f"give 0 to {1 - advance:.6g}")
-    require(0 < first_advance <= 1, "first_advance", first_advance, "give a probability in (0, 1]")
-    require(0 <= last_back <= 1, "last_back", last_back, "give a probability")
-    require(0 <= left_reward < np.inf, "left_reward", left_reward, "give a finite number of at least 0")
-    require(0 < right_reward < np.inf, "right_reward", right_reward, "give a positive, finite number")
-    up, down = np.full(states - 1, advance), np.full(states - 1, back)
-    up[0], down[-1] = first_advance, last_back
-    moves = np.diag(up, 1) + np.diag(down, -1)
-    right = moves + np.diag(np.maximum(0.0, 1 - moves.sum(axis=1)))
-    left = np.eye(states, k=-1)
-    left[0, 0] = 1.0
-    rewards = np.zeros((states, len(ACTIONS)))
-    rewards[0, 0], rewards[-1, 1] = left_reward, right_reward
-    largest = max(left_reward, right_reward)
-    task = mdp([left, right], rewards, actions=ACTIONS, reward_range=(0.0, largest), name=name)
-    return replace(
-        task,
-        summary=f"swim against the current past {states - 2} states that pay nothing, or stay for a small reward",
-        portrait=Portrait("Rest for a crumb, or swim against the current for a meal that is far away.", "place {}"),
-        source="Strehl and Littman (2008), with the numbers of Osband, Russo and Van Roy (2013)",
-        references=_references(right, left_reward, right_reward),
-    )
+    return replace(riverswim(states=12, **parameters), name="riverswim-12", parameters=parameters)
 
 
 def _references(right: Table, small: float, large: float) -> dict[str, float]:
