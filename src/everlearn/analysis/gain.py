@@ -107,7 +107,7 @@ class _Errors(NamedTuple):
         n = np.maximum(chain.visits, 1)
         scale, other_scale = (each.stationary[:, None] * each.played / n for each in (chain, other))
         targets, other_targets = (data.rewards + each.values[chain.following] for each in (chain, other))
-        residuals, other_residuals = (_centred(chain, each) for each in (targets, other_targets))
+        residuals, other_residuals = (chain.centred(each) for each in (targets, other_targets))
         differences = scale.ravel()[chain.pairs] * residuals - other_scale.ravel()[chain.pairs] * other_residuals
         differences[np.abs(differences) <= ROUNDING * scale.max() * np.abs(targets).max()] = 0.0
         single = (_pooled(residuals, n) * scale + _pooled(other_residuals, n) * other_scale) ** 2
@@ -119,13 +119,6 @@ class _Errors(NamedTuple):
         total = float(transitions.sum() + choices.sum())
         freedom = total**2 / float(uncertain) if total > 0 else float(len(residuals))
         return cls(transitions, choices, freedom, residuals)
-
-
-def _centred(chain: EmpiricalChain, targets: Table) -> Table:
-    """Return the deviations of targets from their mean over the transitions of (s, a)."""
-    residuals = targets - chain.mean(targets).ravel()[chain.pairs]
-    residuals[np.abs(residuals) <= ROUNDING * np.abs(targets).max()] = 0.0
-    return np.asarray(residuals)
 
 
 def _pooled(residuals: Table, n: Table) -> float:

@@ -81,8 +81,7 @@ def estimate(data: Transitions, policy: Table, confidence: float = 0.95, span: f
     chain = solve(data, policy)
     n, weights = np.maximum(chain.visits, 1), chain.stationary[:, None] * chain.played
     targets = data.rewards + chain.values[chain.following]
-    residuals = targets - chain.mean(targets).ravel()[chain.pairs]
-    residuals[np.abs(residuals) <= ROUNDING * np.abs(targets).max()] = 0.0
+    residuals = chain.centred(targets)
     squares = chain.mean(residuals**2) * n
     variance = np.where(n > 1, squares / np.maximum(n - 1, 1), squares.sum() / max(1, int((n - 1).sum())))
     parts = weights**2 * variance / n
@@ -111,6 +110,12 @@ class EmpiricalChain(NamedTuple):
         """Return the mean of a number of each transition, by state and action; zero if there is none."""
         sums = np.bincount(self.pairs, numbers, self.visits.size).reshape(self.visits.shape)
         return np.asarray(sums / np.maximum(self.visits, 1))
+
+    def centred(self, targets: Table) -> Table:
+        """Return the deviations of targets from their mean over the transitions of (s, a)."""
+        residuals = targets - self.mean(targets).ravel()[self.pairs]
+        residuals[np.abs(residuals) <= ROUNDING * np.abs(targets).max()] = 0.0
+        return np.asarray(residuals)
 
     def classes(self) -> tuple[tuple[int, ...], ...]:
         """Return the recurrent classes: sets of states that the policy never leaves, as far as the data show."""
