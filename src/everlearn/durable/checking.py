@@ -13,19 +13,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from everlearn.durable import heads, notes
-from everlearn.durable.database import (
-    FILE,
-    PATIENCE,
-    READABLE,
-    SCHEMA,
-    connect_to_read,
-    errors,
-    read_meta,
-    read_version,
-    shape,
-    viewed,
-)
+from everlearn.durable import database, heads, notes
 from everlearn.durable.entry import first_check
 from everlearn.durable.layout import require_agents, shards_of, stores_of
 from everlearn.durable.reader import Reader
@@ -96,17 +84,17 @@ def check(directory: str | os.PathLike[str]) -> Report:
 
     """
     place = expanded(directory)
-    path = place / FILE
-    with ExitStack() as held, errors(path):
+    path = place / database.FILE
+    with ExitStack() as held, database.errors(path):
         if not path.is_file():
             if shards_of(place):
                 return _joined(place, [check(shard) for shard in stores_of(place)])
             require_agents(directory)
         try:
-            held.enter_context(working(place, patience=PATIENCE))
+            held.enter_context(working(place, patience=database.PATIENCE))
         except Held:
-            return _report(path, held.enter_context(closing(connect_to_read(path))), in_use=True, replay=True)
-        return _report(path, held.enter_context(viewed(path)), in_use=False, replay=True)
+            return _report(path, held.enter_context(closing(database.connect_to_read(path))), in_use=True, replay=True)
+        return _report(path, held.enter_context(database.viewed(path)), in_use=False, replay=True)
 
 
 def _joined(place: Path, reports: list[Report]) -> Report:
@@ -122,13 +110,13 @@ def _joined(place: Path, reports: list[Report]) -> Report:
 
 def check_file(path: Path) -> Report:
     """Check one file that is not in use, such as a backup, without recovering its agents."""
-    with closing(connect_to_read(path)) as connection:
+    with closing(database.connect_to_read(path)) as connection:
         return _report(path, connection, in_use=False, replay=False)
 
 
 def is_sound(connection: sqlite3.Connection, record: AgentRecord) -> bool:
     """Return whether an agent is as it was written."""
-    checker = Checker(Path(FILE), connection, replay=False)
+    checker = Checker(Path(database.FILE), connection, replay=False)
     try:
         checker.check_agent(record)
     except (EverlearnError, *UNREADABLE):  # a table that tells of all agents cannot be read
@@ -181,10 +169,10 @@ class Checker:
         for (line,) in self.connection.execute(f"PRAGMA integrity_check({MOST_LISTED})").fetchall():
             if line != "ok":
                 self.note(" ".join(str(line).split()))
-        version = read_version(self.connection)
-        if version not in READABLE:
-            self.note(f"schema version {version}, this everlearn reads {SCHEMA}", "meta")
-        elif version >= heads.SINCE and read_meta(self.connection, "shape") != shape(self.connection):
+        version = database.read_version(self.connection)
+        if version not in database.READABLE:
+            self.note(f"schema version {version}, this everlearn reads {database.SCHEMA}", "meta")
+        elif version >= heads.SINCE and database.read_meta(self.connection, "shape") != database.shape(self.connection):
             self.note("the declaration of a table is damaged")
 
     def check_notes(self) -> None:
@@ -213,7 +201,7 @@ class Checker:
             del self.findings[before + MOST_LISTED :]
         if unreadable is not None:
             self.note(f"cannot be read ({_line(unreadable)})", "agents")
-        if not heads.Roster.of(self.connection, read_version(self.connection) or 0).agrees:
+        if not heads.Roster.of(self.connection, database.read_version(self.connection) or 0).agrees:
             self.note("the table, its index and the heads have different agents", "agents")
 
     def check_agent(self, record: AgentRecord) -> dict[str, int]:
@@ -242,7 +230,7 @@ class Checker:
     def _check_end(self, record: AgentRecord, last: int, known: int) -> None:
         """Check that the journal of an agent reaches as far as a snapshot or its head knows."""
         last = max(last, heads.last_unsaved(self.connection, record.number))
-        if (read_version(self.connection) or 0) >= heads.SINCE:
+        if (database.read_version(self.connection) or 0) >= heads.SINCE:
             head = heads.read(self.connection, record.number)
             if head is None:
                 self.note("is damaged", "heads", record.name)
