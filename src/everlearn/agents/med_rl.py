@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from everlearn.agents.counts import VISITS
 from everlearn.agents.design import Design
 from everlearn.agents.divergence import DIVERGENCE, Empirical, divergence_design, judge_or_mark, judged_rows
@@ -53,7 +55,8 @@ def fill_weights(knowledge: Empirical, s: int) -> float:
 def policy(knowledge: Empirical) -> Table:
     """Return the probabilities with which actions would be drawn now."""
     weights = judged_rows(knowledge, fill_weights)
-    return weights / weights.cumsum(axis=1)[:, -1:]  # added up in the order in which act does it
+    total: Table = weights.cumsum(axis=1)[:, -1:]  # added up in the order in which act does it
+    return np.asarray(weights / total)
 
 
 def med_rl(
