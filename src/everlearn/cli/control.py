@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,30 +16,12 @@ from everlearn.cli.remote import Deadline, Place, TokenFile, connected, is_addre
 from everlearn.cli.shadow import print_rule
 from everlearn.errors import Held, require
 
+if TYPE_CHECKING:
+    from everlearn.client.operator import Operator
+    from everlearn.durable.control import StoredAgent
+
 SAME = {"freeze": "frozen"}
 """Other words for modes."""
-
-
-class Control(Protocol):
-    """An agent in a directory or in a service."""
-
-    def inspect(self) -> dict[str, Any]:
-        """Return the document of the agent."""
-
-    def learn(self) -> None:
-        """Switch to learn mode."""
-
-    def freeze(self) -> None:
-        """Switch to frozen mode."""
-
-    def shadow(self) -> None:
-        """Switch to shadow mode."""
-
-    def promotion(self, rule: Mapping[str, Any] | None) -> object:
-        """Set the promotion rule, or remove it."""
-
-    def demote(self) -> object:
-        """Return to shadow mode after a promotion."""
 
 
 def mode(
@@ -131,7 +113,9 @@ def _inspect(place: str, agent: str | None, token_file: str | None, deadline: fl
 
 
 @contextmanager
-def _control(place: str, agent: str | None, token_file: str | None, deadline: float) -> Iterator[Control]:
+def _control(
+    place: str, agent: str | None, token_file: str | None, deadline: float
+) -> Iterator[Operator | StoredAgent]:
     """Yield an agent to change."""
     if is_address(place, token_file):
         with connected(place, agent, token_file, deadline) as operator:
