@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -168,10 +169,6 @@ def _compare_parameters(kind: str, before: dict[str, Any], after: dict[str, Any]
             yield Change(f"{kind}.{name} {_was(old, after.get(name))}")
 
 
-def _compare_task_parameters(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
-    return _compare_parameters("task", before, after)
-
-
 def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
     states = [as_label(label) for label in present["states"]]
     old, new = (
@@ -179,10 +176,6 @@ def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[C
         for part in (before, after)
     )
     return _compare_function("the state function", "f", old, new, present)
-
-
-def _compare_rewards(before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
-    return _compare_function("the reward", "r", before, after, present)
 
 
 def _compare_function(what: str, letter: str, before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
@@ -273,9 +266,9 @@ def _compare_schedule(before: Any, after: Any, _present: Fingerprint) -> Iterato
 _FOLLOWS, _GIVEN = "follows from the setup now, and was not", "is given with each observation now, and was not"
 
 _PARTS: dict[str, tuple[Callable[[Any, Any, Fingerprint], Iterator[Change]], str, str]] = {
-    "parameters": (_compare_task_parameters, "", ""),
+    "parameters": (lambda before, after, _present: _compare_parameters("task", before, after), "", ""),
     "update": (_compare_update, f"the state function {_FOLLOWS}", f"the state function {_GIVEN}"),
-    "rewards": (_compare_rewards, f"the reward {_FOLLOWS}", f"the reward {_GIVEN}"),
+    "rewards": (partial(_compare_function, "the reward", "r"), f"the reward {_FOLLOWS}", f"the reward {_GIVEN}"),
     "dynamics": (_compare_dynamics, "the task has dynamics now", "the task has no dynamics now"),
     "agent": (_compare_agent, "", ""),
     "schedule": (_compare_schedule, "the agent takes a schedule now", "the agent takes no schedule now"),
