@@ -59,13 +59,9 @@ def version(core: Core) -> str:
 
 def require_version(core: Core, expected: str | None) -> None:
     """Raise if a request expects another version of an agent; ``expected`` is the header If-Match, if there is one."""
-    if not _is_expected(core, expected):
-        raise Stale(version(core))
-
-
-def _is_expected(core: Core, expected: str | None) -> bool:
     tags = ["*"] if expected is None else [tag.strip().strip('"') for tag in expected.split(",")]
-    return "*" in tags or version(core) in tags
+    if "*" not in tags and version(core) not in tags:
+        raise Stale(version(core))
 
 
 def _write(agents: Agents, core: Core, entry: Entry, expected: str | None, alike: Iterable[bytes] = ()) -> None:
@@ -125,11 +121,6 @@ def arm(agents: Agents, name: str, rule: dict[str, Any] | None, expected: str | 
     return inspect(agents, name)
 
 
-def snapshots(agents: Agents, name: str) -> dict[str, Any]:
-    """Return the snapshots of an agent."""
-    return {"snapshots": agents.store.snapshots(agents.core(name).number)}
-
-
 def roll_back(
     agents: Agents, name: str, snapshot: tuple[int, int | None], expected: str | None = None
 ) -> dict[str, Any]:
@@ -149,11 +140,6 @@ def policy(agents: Agents, name: str) -> dict[str, Any]:
     """Return the greedy policy of an agent and its state update; its rows are yet to be labelled."""
     core = agents.core(name)
     return {"name": name, "aleatoric": core.setup.document["aleatoric"], **views.greedy_policy(core)}
-
-
-def export(agents: Agents, name: str) -> bytes:
-    """Return the agent state of an agent."""
-    return agents.core(name).export_state()
 
 
 def import_state(agents: Agents, name: str, data: bytes, expected: str | None = None) -> dict[str, Any]:

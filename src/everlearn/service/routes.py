@@ -212,7 +212,8 @@ class Routes:
 
     async def snapshots(self, call: Call) -> Response:
         """Return the snapshots to which the agent can be rolled back."""
-        return Answer(await self.committer.do(call.name, lambda agents: management.snapshots(agents, call.name)))
+        work = lambda agents: agents.store.snapshots(agents.core(call.name).number)  # noqa: E731 - passed on
+        return Answer({"snapshots": await self.committer.do(call.name, work)})
 
     async def rollback(self, call: Call) -> Response:
         """Restore what the agent knew at a snapshot.
@@ -230,7 +231,7 @@ class Routes:
     async def export(self, call: Call) -> Response:
         """Return everything that the agent knows, as an npz file without pickle, which can be imported elsewhere."""
         respond = partial(Response, media_type=OCTETS)
-        return await self._room.answer(call.name, lambda agents: management.export(agents, call.name), respond)
+        return await self._room.answer(call.name, lambda agents: agents.core(call.name).export_state(), respond)
 
     async def import_state(self, call: Call) -> Response:
         """Replace what the agent knows by an exported agent state. It is checked and tried before anything changes."""
