@@ -47,7 +47,8 @@ def blamed(error: BaseException, what: str, at: str = "") -> UserCodeError:
     place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     raised = f"raised {type(error).__name__}" + (f" at {at}" if at else "")
     text = " ".join(shown(error, str).split()) + _known_attributes(error)
-    return UserCodeError(f"{what} {raised}" + (f": {text}" if text else "") + place, "".join(traced(error)))
+    message = f"{what} {raised}" + (f": {text}" if text else "") + place
+    return UserCodeError(message, "".join(traced(error)), function=what, at=at)
 
 
 def _known_attributes(error: BaseException) -> str:

@@ -21,6 +21,7 @@
     ├── StoreError                   a directory of results that cannot be read, written or added to
     │   └── Held                     a directory that another process uses
     └── LiveError                    a durable agent cannot do what was asked
+        ├── Absent                   there is no such agent, snapshot, file or directory
         ├── Changed                  something that an agent depends on has changed since it was last open
         ├── Conflict                 a step that is recorded with other content, or that is not due
         ├── Failed                   a built-in design could not act or learn with what it knows
@@ -31,8 +32,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 LONGEST_VALUE = 500
@@ -176,23 +179,54 @@ class AgentError(EverlearnError):
         what happened in which function, and what to do about it
     step:
         the step at which it happened, if any
+    function:
+        the name of the function that did it, such as ``act``, if it is known
+    run:
+        the number of the run in which it happened; 0 is the first
+    value:
+        what the function returned, left or used, in short, as in the message
+    array:
+        the name of the array that is wrong, if one is
 
     Examples
     --------
-    >>> raise AgentError("mine:agent", "act returned -1 at step 1; return an index from 0 to 1", step=1)
+    >>> problem = "act returned -1 at step 1; return an index from 0 to 1"
+    >>> raise AgentError("mine:agent", problem, step=1, function="act", value="-1")
     Traceback (most recent call last):
     ...
     everlearn.errors.AgentError: agent 'mine:agent': act returned -1 at step 1; return an index from 0 to 1
 
     """
 
-    def __init__(self, agent: str, problem: str, step: int | None = None) -> None:
+    def __init__(
+        self,
+        agent: str,
+        problem: str,
+        step: int | None = None,
+        *,
+        function: str | None = None,
+        run: int = 0,
+        value: str | None = None,
+        array: str | None = None,
+    ) -> None:
         self.agent, self.problem, self.step = agent, problem, step
+        self.function, self.run, self.value, self.array = function, run, value, array
         super().__init__(f"agent {agent!r}: {problem}")
 
 
 class UserCodeError(EverlearnError):
-    """A function of the user's raised an exception; ``frames`` is its traceback, without frames of this package.
+    """A function of the user's raised an exception, which is the error's ``__cause__``.
+
+    Parameters
+    ----------
+    message:
+        which function raised what, and where, in one line
+    frames:
+        its traceback, without frames of this package
+    function:
+        the function and what it belongs to, as in ``agent 'mine': act``
+    at:
+        the call that raised, as in ``step 12``, if it is known
 
     Examples
     --------
@@ -203,25 +237,68 @@ class UserCodeError(EverlearnError):
 
     """
 
-    def __init__(self, message: str, frames: str = "") -> None:
-        self.frames = frames
+    def __init__(self, message: str, frames: str = "", *, function: str = "", at: str = "") -> None:
+        self.frames, self.function, self.at = frames, function, at
         super().__init__(message)
 
 
 class CompilationError(EverlearnError):
-    """A design's functions cannot be compiled; the message says where."""
+    """A design's functions cannot be compiled; the message says where, and ``agent`` is the name of the design."""
+
+    def __init__(self, message: str, agent: str = "") -> None:
+        self.agent = agent
+        super().__init__(message)
 
 
 class TableFull(EverlearnError):  # noqa: N818 - reads as what it is
-    """More pairs of a memory and an aleatoric state were visited than may be expanded."""
+    """More than ``max_pairs`` pairs of a memory and an aleatoric state were visited."""
+
+    def __init__(self, message: str, max_pairs: int) -> None:
+        self.max_pairs = max_pairs
+        super().__init__(message)
 
 
 class SnapshotError(EverlearnError):
-    """A saved agent state that cannot be read, or that belongs to something else."""
+    """A saved agent state that cannot be read, or that belongs to something else.
+
+    Parameters
+    ----------
+    message:
+        what is wrong, in one line
+    source:
+        the file, or what else the state was read from, if it is known; the message then begins with it
+    part:
+        the part of the state that is wrong, such as ``clock`` or the name of an array, if it is only one
+
+    """
+
+    def __init__(self, message: str, source: str | None = None, *, part: str | None = None) -> None:
+        self.source, self.part = source, part
+        super().__init__(_placed(message, source))
 
 
 class StoreError(EverlearnError):
-    """A directory of results that cannot be read, written or added to; the message names the file."""
+    """A directory of results that cannot be read, written or added to.
+
+    Parameters
+    ----------
+    problem:
+        what is wrong, in one line
+    path:
+        the file or the directory, if it is about one; the message then begins with it
+
+    Examples
+    --------
+    >>> raise StoreError("is a file; give a directory", "out")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.StoreError: out: is a file; give a directory
+
+    """
+
+    def __init__(self, problem: str, path: str | os.PathLike[str] | None = None) -> None:
+        self.problem, self.path = problem, None if path is None else Path(path)
+        super().__init__(_placed(problem, path))
 
 
 class Held(StoreError):  # noqa: N818 - reads as what it is
@@ -229,7 +306,36 @@ class Held(StoreError):  # noqa: N818 - reads as what it is
 
 
 class LiveError(EverlearnError):
-    """A durable agent cannot do what was asked, or its directory cannot be used as it is."""
+    """A durable agent cannot do what was asked, or its directory cannot be used as it is.
+
+    Parameters
+    ----------
+    problem:
+        what is wrong, in one line
+    path:
+        the file or the directory, if it is about one; the message then begins with it
+    agent:
+        the name of the agent, if it is about one of several
+    step:
+        the step, if it is about one
+
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        agent: str | None = None,
+        step: int | None = None,
+    ) -> None:
+        self.problem, self.path = problem, None if path is None else Path(path)
+        self.agent, self.step = agent, step
+        super().__init__(_placed(problem, path))
+
+
+class Absent(LiveError):  # noqa: N818 - reads as what it is
+    """There is no such agent, snapshot, file or directory."""
 
 
 class Changed(LiveError):  # noqa: N818 - reads as what it is
@@ -243,6 +349,8 @@ class Changed(LiveError):  # noqa: N818 - reads as what it is
         what changed, one clause per change
     remedy:
         what to do about it, in a clause
+    keys:
+        what changed, by name: a key of the setup, or a parameter, as in ``schedule.forgetting``
 
     Examples
     --------
@@ -253,9 +361,9 @@ class Changed(LiveError):  # noqa: N818 - reads as what it is
 
     """
 
-    def __init__(self, where: str, changes: Sequence[str], remedy: str) -> None:
-        self.where, self.changes, self.remedy = where, list(changes), remedy
-        super().__init__(f"{where}: {'; '.join(changes)}; {remedy}")
+    def __init__(self, where: str, changes: Sequence[str], remedy: str, keys: Sequence[str] = ()) -> None:
+        self.where, self.changes, self.remedy, self.keys = where, list(changes), remedy, list(keys)
+        super().__init__(f"{'; '.join(changes)}; {remedy}", where)
 
 
 class Conflict(LiveError):  # noqa: N818 - reads as what it is
@@ -269,13 +377,24 @@ class Conflict(LiveError):  # noqa: N818 - reads as what it is
         the number of the step that is due
     recorded:
         the record of the given step, by label, if it is past
+    step:
+        the number of the given step
+    field:
+        the name of what differs from the record, such as ``observation``, if something does
 
     """
 
-    def __init__(self, message: str, expected: int, recorded: dict[str, Any] | None = None) -> None:
-        self.expected = expected
-        self.recorded = recorded
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str,
+        expected: int,
+        recorded: dict[str, Any] | None = None,
+        *,
+        step: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        super().__init__(message, step=step)
+        self.expected, self.recorded, self.field = expected, recorded, field
 
 
 class Failed(LiveError):  # noqa: N818 - reads as what it is
@@ -287,16 +406,59 @@ class Failed(LiveError):  # noqa: N818 - reads as what it is
         the step, the design and what it raised, in one line
     seq:
         the number of the row of the journal from which it could not learn
+    step:
+        the number of the step
+    quarantined:
+        whether it failed before, and is asked to act or learn again
 
     """
 
-    def __init__(self, message: str, seq: int = 0) -> None:
-        self.seq = seq
-        super().__init__(message)
+    def __init__(self, message: str, seq: int = 0, *, step: int | None = None, quarantined: bool = False) -> None:
+        super().__init__(message, step=step)
+        self.seq, self.quarantined = seq, quarantined
 
 
 class Corrupt(LiveError):  # noqa: N818 - reads as what it is
-    """A damaged file; the message names the file and the place in it."""
+    """A damaged file.
+
+    Parameters
+    ----------
+    problem:
+        what is damaged, in one line; the message is the place and the problem
+    path:
+        the file
+    table:
+        the table of the database, if the damage is in one
+    number:
+        the number of the agent in that table, if it concerns one
+    row:
+        the number of the row of the journal
+    agent:
+        the name of the agent, if it is known
+
+    Examples
+    --------
+    >>> raise Corrupt("is missing", "shop/everlearn.db", table="journal", number=1, row=277)
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.Corrupt: shop/everlearn.db: table journal: agent 1: row 277: is missing
+
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        table: str | None = None,
+        number: int | None = None,
+        row: int | None = None,
+        agent: str | None = None,
+    ) -> None:
+        places = {"table": table, "agent": number, "row": row}
+        place = "".join(f"{name} {value}: " for name, value in places.items() if value is not None)
+        super().__init__(place + problem, path, agent=agent)
+        self.problem, self.table, self.number, self.row = problem, table, number, row
 
 
 class StoreFull(LiveError):  # noqa: N818 - reads as what it is
@@ -309,6 +471,10 @@ class Unsynced(StoreFull):
     The agent resumes as it was before.  If the process ends before the next row is written, the row may be there when
     the agent is opened again: to be safe, repeat the call with its step number.
     """
+
+
+def _placed(message: str, place: str | os.PathLike[str] | None) -> str:
+    return message if place is None else f"{os.fspath(place)}: {message}"
 
 
 def _restored(kind: type[EverlearnError], message: str, data: dict[str, Any]) -> EverlearnError:

@@ -49,7 +49,7 @@ def replacing(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[IO[by
     """
     target = as_path(path)
     if not target.name or target.is_dir():
-        raise StoreError(f"{target}: is a directory; give the name of a file")
+        raise StoreError("is a directory; give the name of a file", target)
     make_folder(target.parent)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     with _allowed(target):
@@ -83,7 +83,7 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
     """
     if folder.exists():
         if not folder.is_dir():
-            raise StoreError(f"{folder}: is a file; give a directory")
+            raise StoreError("is a file; give a directory", folder)
         return
     make_folder(folder.parent)
     with _allowed(folder):
@@ -98,7 +98,7 @@ def refuse_unwritable(folder: str | os.PathLike[str]) -> None:
     path = expanded(folder)
     existing = next(parent for parent in (path, *path.parents, Path()) if parent.exists())
     if not existing.is_dir():
-        raise StoreError(f"{path}: {'' if existing == path else f'{existing} '}is a file; give a directory")
+        raise StoreError(f"{'' if existing == path else f'{existing} '}is a file; give a directory", path)
     with suppress(OSError), _allowed(path):  # if the disk is full, the results that are needed may exist already
         Path(tempfile.mkdtemp(prefix=".everlearn-", dir=existing)).rmdir()
 
@@ -111,7 +111,7 @@ def _allowed(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             raise
-        raise StoreError(f"{path}: cannot be written ({error.strerror}); give another place") from None
+        raise StoreError(f"cannot be written ({error.strerror}); give another place", path) from None
 
 
 def sync_directory(directory: Path) -> None:

@@ -124,8 +124,8 @@ def _take(file: IO[str], kind: int, directory: Path, patience: float) -> None:
             time.sleep(_PAUSE)
             continue
         if holder == f" ({_signature()})":
-            raise Held(f"{directory}: this process has it open already; close it first")
-        raise Held(f"{directory}: another process works there{holder}; wait for it, or give another directory")
+            raise Held("this process has it open already; close it first", directory)
+        raise Held(f"another process works there{holder}; wait for it, or give another directory", directory)
 
 
 def _is_taken(file: IO[str], kind: int) -> bool:

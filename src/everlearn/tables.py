@@ -135,7 +135,8 @@ class PairTable:
         if self.expanded >= self.max_pairs:
             raise TableFull(
                 f"more than {self.max_pairs:,} pairs of memory and aleatoric state were visited; "
-                "raise max_pairs (--max-pairs), or use --engine reference"
+                "raise max_pairs (--max-pairs), or use --engine reference",
+                self.max_pairs,
             )
 
     def _refuse_beyond_memory(self, outcomes: int) -> None:
@@ -143,7 +144,8 @@ class PairTable:
         if size > SMALL and size > available():
             raise TableFull(
                 f"the table of task {self.task.name!r} takes {shown(size)} of memory with {len(self.labels):,} pairs "
-                "of memory and aleatoric state, more than this machine has; use --engine reference"
+                "of memory and aleatoric state, more than this machine has; use --engine reference",
+                len(self.labels),
             )
 
     def fixed(self) -> FixedTable | None:

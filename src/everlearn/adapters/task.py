@@ -259,6 +259,14 @@ def _reward(paid: Rewards, ends: tuple[float, float] | None, extra: float, raw: 
     return Reward(reward, low, high if low < high else wider, raw)
 
 
+class ModelWarning(UserWarning):
+    """An environment runs without the model that it could have had; ``reason`` says why."""
+
+    def __init__(self, environment: str, reason: str) -> None:
+        self.environment, self.reason = environment, reason
+        super().__init__(f"{environment} {reason}; running without a model, which is slower")
+
+
 def _usable(known: Transitions | str, model: bool | str, maker: Maker, trial: Trial) -> Transitions | None:
     """Return the transition table if a model should be built from it; raise if a model was demanded and cannot be."""
     if model is False:
@@ -268,7 +276,7 @@ def _usable(known: Transitions | str, model: bool | str, maker: Maker, trial: Tr
         if why is None:
             return known
         if model == AUTO:
-            warnings.warn(f"{maker.name} {why}; running without a model, which is slower", stacklevel=3)
+            warnings.warn(ModelWarning(maker.name, why), stacklevel=3)
     else:
         why = known
     if model is True:

@@ -86,14 +86,31 @@ class Trial:
                 break
         rewards = tried_rewards(counts)
         if not terminated:
-            self._warn(rewards, "no episode was terminated")
+            warnings.warn(TrialWarning(self, rewards, terminated=False), stacklevel=4)
         elif 1 in counts.values():
-            self._warn(rewards, "some were paid only once")
+            warnings.warn(TrialWarning(self, rewards, terminated=True), stacklevel=4)
         return rewards
 
-    def _warn(self, rewards: Rewards, why: str) -> None:
-        what = f"{self.maker.name} paid {few(rewards.texts)} in a trial of {self.steps:,} steps, and {why}"
-        longer = min(LONGER * self.steps, LONGEST_TRIAL)
-        look = f"look further with task.trial_steps={longer}, or, " if longer > self.steps else ""
+
+class TrialWarning(UserWarning):
+    """A trial may not have shown every reward of an environment.
+
+    Parameters
+    ----------
+    trial:
+        the trial
+    rewards:
+        what it paid
+    terminated:
+        whether an episode was terminated; if so, some rewards were paid only once
+
+    """
+
+    def __init__(self, trial: Trial, rewards: Rewards, *, terminated: bool) -> None:
+        self.environment, self.rewards, self.terminated = trial.maker.name, rewards, terminated
+        why = "some were paid only once" if terminated else "no episode was terminated"
+        what = f"{self.environment} paid {few(rewards.texts)} in a trial of {trial.steps:,} steps, and {why}"
+        longer = min(LONGER * trial.steps, LONGEST_TRIAL)
+        look = f"look further with task.trial_steps={longer}, or, " if longer > trial.steps else ""
         none = f"if it pays no others, say so with task.rewards={','.join(rewards.texts)}"
-        warnings.warn(f"{what}: it may pay others; {look}{none}", stacklevel=5)
+        super().__init__(f"{what}: it may pay others; {look}{none}")

@@ -267,7 +267,7 @@ class Agent:
         if (given := {name: array.shape for name, array in state.epistemic.items()}) != shapes:
             other = OTHER_VERSION if set(given) != set(shapes) else ""
             message = f"the agent state has arrays {given}, the design {self.design.name!r} has {shapes}{other}"
-            raise SnapshotError(message)
+            raise SnapshotError(message, part="epistemic")
         check_arrays(state.epistemic, fields)
         algorithmic = state.algorithmic
         check_algorithmic(algorithmic)
@@ -287,7 +287,8 @@ class Agent:
         clock, block = Clock(self.design.schedule), carried.pop("block")
         near = (max(t, 1) - 1) // BLOCK, t // BLOCK
         if self.design.schedule is not None and block not in near:
-            raise SnapshotError(f"the agent state has block {block} of its clock at t = {t}; it would be {near[0]}")
+            problem = f"the agent state has block {block} of its clock at t = {t}; it would be {near[0]}"
+            raise SnapshotError(problem, part="clock")
         clock.start_at(block, Carry(**carried))
         return clock
 
@@ -332,7 +333,8 @@ class Agent:
             if saved != value:
                 names = [set(each) if isinstance(each, Mapping) else set() for each in (saved, value)]
                 other = OTHER_VERSION if key in _PARAMETERS and names[0] != names[1] else ""
-                raise SnapshotError(f"{name}: it was saved with {key} {saved!r}; this agent has {value!r}{other}")
+                problem = f"it was saved with {key} {saved!r}; this agent has {value!r}{other}"
+                raise SnapshotError(problem, name, part=key)
         self.restore(state)
 
     @property

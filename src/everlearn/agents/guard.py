@@ -115,7 +115,7 @@ def check_design(design: Design) -> None:
     for name, kinds in FORBIDDEN.items():
         for impurity in impurities(getattr(design, name), kinds) if getattr(design, name) is not None else ():
             remedy = INITIAL if (name, impurity.kind) == ("build", RANDOM) else None
-            raise AgentError(design.name, f"{name} {_describe(impurity, remedy)}")
+            raise _impure(design, name, impurity, remedy)
     _check_order(design)
     _check_reads(design, "act", design.act)
     _check_reads(design, "learn", design.learn)
@@ -124,10 +124,11 @@ def check_design(design: Design) -> None:
 def _check_plain(design: Design, name: str, function: Any) -> None:
     """Raise unless a function is a plain one that depends on its arguments alone."""
     for impurity in () if isinstance(function, functools.partial) else impurities(function):
-        raise AgentError(design.name, f"{name} {_describe(impurity)}")
+        raise _impure(design, name, impurity)
     if not isinstance(function, types.FunctionType):
         problem = f"{name} is {kind_of(function)}, which could hold hidden state"
-        raise AgentError(design.name, f"{problem}; give a plain function, and store its data in what build returns")
+        problem += "; give a plain function, and store its data in what build returns"
+        raise AgentError(design.name, problem, function=name, value=kind_of(function))
 
 
 def _check_order(design: Design) -> None:
@@ -135,22 +136,27 @@ def _check_order(design: Design) -> None:
     for second, attribute, place in attributes_read(design.act, 1):
         if attribute in Experience._fields and not is_assigned(design.act, second):
             problem = f"act reads {second}.{attribute} ({place}), of an experience, which only learn is given"
-            raise AgentError(design.name, f"{problem}; the order is el.Design(build, act, learn)")
+            problem += "; the order is el.Design(build, act, learn)"
+            raise AgentError(design.name, problem, function="act", value=f"{second}.{attribute}")
 
 
 def _check_reads(design: Design, name: str, function: Any) -> None:
     """Raise if act or learn reads a value that no schedule sets, or draws from its stream by a method."""
     for now, attribute, place in attributes_read(function, 2):
         if attribute in SCHEDULED and design.schedule is None:
-            raise AgentError(design.name, f"{name} reads {now}.{attribute} ({place}); {NO_SCHEDULE}")
+            problem, value = f"reads {now}.{attribute} ({place}); {NO_SCHEDULE}", f"{now}.{attribute}"
+            raise AgentError(design.name, f"{name} {problem}", function=name, value=value)
     for stream, attribute, place in attributes_read(function, 3):
-        raise AgentError(design.name, f"{name} uses {stream}.{attribute} ({place}); {DRAW}")
+        problem, value = f"uses {stream}.{attribute} ({place}); {DRAW}", f"{stream}.{attribute}"
+        raise AgentError(design.name, f"{name} {problem}", function=name, value=value)
 
 
 def _check_signature(design: Design, name: str, function: Any, arguments: tuple[str, ...]) -> None:
     wanted = f"a function of ({', '.join(arguments)})"
     if not callable(function):
-        raise AgentError(design.name, f"{name} is {shown(function)}; give {wanted}")
+        raise AgentError(
+            design.name, f"{name} is {shown(function)}; give {wanted}", function=name, value=shown(function)
+        )
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built in, and silent about its arguments
@@ -158,7 +164,12 @@ def _check_signature(design: Design, name: str, function: Any, arguments: tuple[
     try:
         signature.bind(*arguments)
     except TypeError:
-        raise AgentError(design.name, f"{name} takes {signature}; give {wanted}") from None
+        problem = f"{name} takes {signature}; give {wanted}"
+        raise AgentError(design.name, problem, function=name, value=str(signature)) from None
+
+
+def _impure(design: Design, name: str, impurity: Impurity, remedy: str | None = None) -> AgentError:
+    return AgentError(design.name, f"{name} {_describe(impurity, remedy)}", function=name, value=impurity.name)
 
 
 def _describe(impurity: Impurity, remedy: str | None = None) -> str:
@@ -191,16 +202,20 @@ class Guard:
         with blame(f"agent {self.name!r}: build"):
             knowledge: Any = self.design.build(self.indexed)
         if not (isinstance(knowledge, tuple) and hasattr(knowledge, "_fields")):
-            raise self._error(f"build returned {kind_of(knowledge)}; return a NamedTuple of arrays")
+            raise self._error(
+                "build", f"returned {kind_of(knowledge)}; return a NamedTuple of arrays", kind_of(knowledge)
+            )
         for method in users_functions(type(knowledge)):
             for impurity in impurities(method):
-                raise self._error(f"{method.__name__} of {type(knowledge).__name__} {_describe(impurity)}")
+                owner = f"{method.__name__} of {type(knowledge).__name__}"
+                raise self._error(owner, _describe(impurity), impurity.name)
         fields: Any = knowledge  # which the type checker now takes for a plain tuple
         made = fields._replace(**{name: self._copy_field(name, value) for name, value in fields._asdict().items()})
         self.check_numbers(made, "build")
         memory = self.design.memory
         if memory is not None and memory not in arrays(made):
-            raise self._error(f"memory is {memory!r}; give the name of an array that build returns: {[*arrays(made)]}")
+            names = [*arrays(made)]
+            raise self._error("memory", f"is {memory!r}; give the name of an array that build returns: {names}", memory)
         return made
 
     def act(self, knowledge: Knowledge, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
@@ -215,8 +230,8 @@ class Guard:
         """Let the design learn from one step."""
         returned = self._call("learn", now.t, watched(knowledge), experience, now, Draws(stream))
         if returned is not None:
-            problem = f"learn returned {kind_of(returned)} {self._at(now.t)}"
-            raise self._error(f"{problem}; change the arrays in place and return nothing", now.t)
+            problem = f"returned {kind_of(returned)} {self._at(now.t)}; change the arrays in place and return nothing"
+            raise self._error("learn", problem, kind_of(returned), now.t)
         size = sum(array.size for _, array in _floats(knowledge))
         if now.t % (1 + size // CHECKED_NUMBERS) == 0 and not self.is_sound(knowledge):
             self.check_numbers(knowledge, "learn", now.t)
@@ -236,18 +251,21 @@ class Guard:
     def policy(self, knowledge: Knowledge) -> Table:
         """Return the probability of each action in each aleatoric state."""
         if self.design.policy is None:
-            raise self._error("has no policy function; give one as Design(..., policy=...)")
+            raise AgentError(
+                self.name, "has no policy function; give one as Design(..., policy=...)", function="policy"
+            )
         with blame(f"agent {self.name!r}: policy"):
             returned = np.asarray(self.design.policy(copied(knowledge)), dtype=np.float64)
         shape = (self.indexed.states, self.indexed.actions)
         if returned.shape != shape:
-            raise self._error(f"policy returned an array of shape {returned.shape}; return one of shape {shape}")
+            problem = f"returned {_value(returned)}; return one of shape {shape}"
+            raise self._error("policy", problem, _value(returned))
         wrong = ~((returned >= 0) & np.isclose(returned.sum(axis=1, keepdims=True), 1))
         if wrong.any():
             state = int(np.argwhere(wrong)[0, 0])
             row = ", ".join(f"{value:g}" for value in returned[state])
-            problem = f"policy returned {row} for state {show(self.indexed.task.states[state])}"
-            raise self._error(f"{problem}; return probabilities that sum to one")
+            problem = f"returned {row} for state {show(self.indexed.task.states[state])}"
+            raise self._error("policy", f"{problem}; return probabilities that sum to one", row)
         return returned
 
     def inspect(self, knowledge: Knowledge, now: ScheduleValues) -> dict[str, Table]:
@@ -257,14 +275,16 @@ class Guard:
         with blame(f"agent {self.name!r}: inspect"):
             returned: Any = self.design.inspect(copied(knowledge), now)
         if not (isinstance(returned, Mapping) and all(isinstance(name, str) for name in returned)):
-            raise self._error(f"inspect returned {_value(returned)}; return arrays by name, as in {{'Q': knowledge.q}}")
+            problem = f"returned {_value(returned)}; return arrays by name, as in {{'Q': knowledge.q}}"
+            raise self._error("inspect", problem, _value(returned))
         return {name: self._table(name, table) for name, table in returned.items()}
 
     def _table(self, name: str, table: Any) -> Table:
         try:
             return np.asarray(table, dtype=np.float64)
         except (TypeError, ValueError):
-            raise self._error(f"inspect returned {_value(table)} as {name}; return an array of numbers") from None
+            problem = f"returned {_value(table)} as {name}; return an array of numbers"
+            raise self._error("inspect", problem, _value(table), array=name) from None
 
     def values(self, knowledge: Knowledge) -> Table:
         """Return the table of values by which the design chooses; it is not copied, since it may be written to."""
@@ -273,7 +293,7 @@ class Guard:
         shape = (self.indexed.states, self.indexed.actions)
         if not (isinstance(returned, np.ndarray) and returned.shape == shape and returned.dtype == np.float64):
             kind = kind_of(returned) + (f" of shape {returned.shape}" if isinstance(returned, np.ndarray) else "")
-            raise self._error(f"values returned {kind}; return an array of float64 of shape {shape}")
+            raise self._error("values", f"returned {kind}; return an array of float64 of shape {shape}", kind)
         return returned
 
     def check_action(self, action: Any, t: int) -> None:
@@ -282,7 +302,7 @@ class Guard:
         if not allowed:
             whole = " as an int, as in int(x)" if isinstance(action, float | np.floating) else ""
             remedy = f"return an index from 0 to {self.indexed.actions - 1}{whole}"
-            raise self._error(f"act returned {_value(action)} {self._at(t)}; {remedy}", t)
+            raise self._error("act", f"returned {_value(action)} {self._at(t)}; {remedy}", _value(action), t)
 
     def check_numbers(self, knowledge: Knowledge, function: str, t: int | None = None) -> None:
         """Raise if knowledge contains NaN, or infinity although the design does not declare it."""
@@ -292,8 +312,10 @@ class Guard:
                 place = tuple(int(index) for index in np.argwhere(wrong)[0])
                 value = array[place]
                 remedy = "" if np.isnan(value) else ", or declare Design(..., infinite=True)"
-                entry = f"{name}[{', '.join(map(str, place))}]" + (f" {self._at(t)}" if t is not None else "")
-                raise self._error(f"{function} left {_value(value)} in {entry}; keep to finite numbers{remedy}", t)
+                entry = f"{name}[{', '.join(map(str, place))}]"
+                where = entry + (f" {self._at(t)}" if t is not None else "")
+                problem = f"left {_value(value)} in {where}; keep to finite numbers{remedy}"
+                raise self._error(function, problem, _value(value), t, array=entry)
 
     def is_sound(self, knowledge: Knowledge) -> bool:
         """Tell whether :meth:`check_numbers` would pass."""
@@ -311,10 +333,11 @@ class Guard:
         if isinstance(value, int | float | np.number | np.bool_) or _is_numbers(value):
             infinite = self.design.infinite and isinstance(value, float | np.floating) and not math.isnan(value)
             if isinstance(value, float | np.floating) and not (math.isfinite(value) or infinite):
-                raise self._error(f"build returned {_value(value)} as {name}; keep to finite numbers")
+                problem = f"returned {_value(value)} as {name}; keep to finite numbers"
+                raise self._error("build", problem, _value(value), array=name)
             return value
         kind = kind_of(value) + (f" of {_plural(value.dtype)}" if isinstance(value, np.ndarray) else "")
-        raise self._error(f"build returned {kind} as {name}; {ALLOWED_FIELDS}")
+        raise self._error("build", f"returned {kind} as {name}; {ALLOWED_FIELDS}", kind, array=name)
 
     def _call(self, function: str, t: int, *arguments: Any) -> Any:
         with np.errstate(**self._errors):  # type: ignore[arg-type]
@@ -329,22 +352,26 @@ class Guard:
         if isinstance(error, AttributeError) and str(error) == "can't set attribute":
             frames = own_frames(error.__traceback__)
             place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
-            problem = f"{function} assigned to a field of a NamedTuple {self._at(t)}{place}"
-            return self._error(f"{problem}; write into an array, as in knowledge.q[...] = value", t)
+            problem = f"assigned to a field of a NamedTuple {self._at(t)}{place}"
+            return self._error(function, f"{problem}; write into an array, as in knowledge.q[...] = value", t=t)
         if (given := _chosen(error)) is not None:
             frames = own_frames(error.__traceback__)
             place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
             swapped = isinstance(given["number"], Draws)
             arguments = f"({_value(given['stream'])}, stream)" if swapped else f" with {_value(given['number'])}"
             remedy = "the stream comes first, as in el.choose(stream, n)" if swapped else NUMBER
-            return self._error(f"{function} called el.choose{arguments} {self._at(t)}{place}; {remedy}", t)
+            problem = f"called el.choose{arguments} {self._at(t)}{place}; {remedy}"
+            return self._error(function, problem, "el.choose", t)
         return blamed(error, f"agent {self.name!r}: {function}", self._at(t).removeprefix("at "))
 
     def _at(self, t: int) -> str:
         return f"at step {t}" + (f" of run {self.run}" if self.run else "")
 
-    def _error(self, problem: str, t: int | None = None) -> AgentError:
-        return AgentError(self.name, problem, t)
+    def _error(
+        self, function: str, problem: str, value: str | None = None, t: int | None = None, array: str | None = None
+    ) -> AgentError:
+        problem = f"{function} {problem}"
+        return AgentError(self.name, problem, t, function=function, run=self.run, value=value, array=array)
 
 
 class WholeNumbers(np.ndarray[Any, Any]):

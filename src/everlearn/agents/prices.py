@@ -168,7 +168,7 @@ class Prices:
             and (t == 0 or lowest <= least <= greatest <= highest)
         )
         if not fine:
-            raise SnapshotError("the agent state has prices that no agent has")
+            raise SnapshotError("the agent state has prices that no agent has", part="prices")
         self.t, self._reward, self._duration, self._weight = int(t), reward, duration, weight
         self._rates = [least, greatest] if self.t else [math.inf, -math.inf]
         if self.t:
@@ -214,7 +214,7 @@ def restore_prices(prices: Prices | None, algorithmic: Mapping[str, Any]) -> Non
     """Resume prices from the algorithmic state of an agent; raise if one has prices and the other has none."""
     if (prices is not None) != ("prices" in algorithmic):
         which = "has no prices of time or cost, and this agent has" if prices else "has prices, and this agent has none"
-        raise SnapshotError(f"the agent state {which}")
+        raise SnapshotError(f"the agent state {which}", part="prices")
     if prices is not None:
         prices.restore(algorithmic["prices"])
 
@@ -257,5 +257,5 @@ def _numbers(snapshot: object) -> list[float]:
     values = list(snapshot) if isinstance(snapshot, Iterable) and not isinstance(snapshot, str | dict) else []
     fine = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     if len(values) != 6 or not fine or not all(math.isfinite(value) for value in values):
-        raise SnapshotError("the agent state has prices that no agent has")
+        raise SnapshotError("the agent state has prices that no agent has", part="prices")
     return values

@@ -58,7 +58,8 @@ def _check_schedule(schedule: Schedule) -> Schedule:
             raise InputError(f"{name} of the schedule", function, "give a function of t")
         for impurity in () if is_ours(function) else impurities(function):
             problem = f"schedule {schedule.name!r}: {name} uses {impurity.name} ({impurity.place})"
-            raise UserCodeError(f"{problem}; a schedule is a function of t alone")
+            message = f"{problem}; a schedule is a function of t alone"
+            raise UserCodeError(message, function=f"schedule {schedule.name!r}: {name}")
     return schedule
 
 

@@ -47,22 +47,24 @@ def unpack(data: bytes, name: str) -> tuple[AgentState, dict[str, Any]]:
             entries = {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in archive.infolist()}
         text = json.loads(bytes(entries.pop(_TEXT)))
     except UNREADABLE as error:
-        raise SnapshotError(f"{name}: not a complete agent state ({error})") from None
+        raise SnapshotError(f"not a complete agent state ({error})", name) from None
     schema = text.get("schema") if isinstance(text, dict) else None
     if schema != SCHEMA:
         newer = isinstance(schema, int) and schema > SCHEMA
         remedy = "use a newer everlearn" if newer else "it was not saved by everlearn"
-        raise SnapshotError(f"{name}: schema version {schema!r}, this everlearn reads {SCHEMA}; {remedy}")
+        raise SnapshotError(f"schema version {schema!r}, this everlearn reads {SCHEMA}; {remedy}", name, part="schema")
     if not all(isinstance(text.get(key, {}), dict) for key in ("identity", "algorithmic")):
-        raise SnapshotError(f"{name}: not a complete agent state (a part of it is no mapping)")
+        raise SnapshotError("not a complete agent state (a part of it is no mapping)", name)
     missing = [key for key in ("identity", "aleatoric", "algorithmic") if key not in text]
     missing += [key for key in _ALGORITHMIC if key not in text.get("algorithmic", {})]
     if missing:
-        raise SnapshotError(f"{name}: not a complete agent state ({missing[0]!r} is missing)")
+        raise SnapshotError(f"not a complete agent state ({missing[0]!r} is missing)", name, part=missing[0])
     try:
         aleatoric = as_label(text["aleatoric"])
     except RecursionError:
-        raise SnapshotError(f"{name}: not a complete agent state (its aleatoric state is no label)") from None
+        raise SnapshotError(
+            "not a complete agent state (its aleatoric state is no label)", name, part="aleatoric"
+        ) from None
     arrays = {key.removeprefix(_ARRAYS): array for key, array in entries.items()}
     return AgentState(aleatoric, arrays, text["algorithmic"]), text["identity"]
 
@@ -73,22 +75,22 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     try:
         return expanded(name).read_bytes()
     except FileNotFoundError:
-        raise SnapshotError(f"{name}: there is no such file") from None
+        raise SnapshotError("there is no such file", name) from None
     except OSError as error:
-        raise SnapshotError(f"{name}: not a complete agent state ({error})") from None
+        raise SnapshotError(f"not a complete agent state ({error})", name) from None
 
 
 def check_parts(state: AgentState) -> None:
     """Raise unless an agent state has arrays by name, and every part of an algorithmic state."""
     epistemic: object = state.epistemic
     if not (isinstance(epistemic, Mapping) and all(isinstance(array, np.ndarray) for array in epistemic.values())):
-        raise SnapshotError("not a complete agent state (its epistemic state is not arrays by name)")
+        raise SnapshotError("not a complete agent state (its epistemic state is not arrays by name)", part="epistemic")
     algorithmic: object = state.algorithmic
     if not isinstance(algorithmic, Mapping):
-        raise SnapshotError("not a complete agent state (its algorithmic state is no mapping)")
+        raise SnapshotError("not a complete agent state (its algorithmic state is no mapping)", part="algorithmic")
     for key in _ALGORITHMIC:
         if key not in algorithmic:
-            raise SnapshotError(f"not a complete agent state ({key!r} is missing)")
+            raise SnapshotError(f"not a complete agent state ({key!r} is missing)", part=key)
 
 
 def check_algorithmic(state: dict[str, Any]) -> None:
@@ -101,16 +103,17 @@ def check_algorithmic(state: dict[str, Any]) -> None:
     carried = whole_clock and all(_is_finite(clock[key]) for key in _CLOCK - {"block"}) and clock["scale"] != 0
     for key, valid in (("t, seed or run", numbers), ("stream", words), ("clock", carried)):
         if not valid:
-            raise SnapshotError(f"the agent state has a {key} that no agent has")
+            raise SnapshotError(f"the agent state has a {key} that no agent has", part=key)
 
 
 def check_arrays(given: dict[str, NDArray[Any]], wanted: dict[str, NDArray[Any]]) -> None:
     """Raise if arrays have other types than those of a design, or contain NaN."""
     for name, array in wanted.items():
         if given[name].dtype != array.dtype:
-            raise SnapshotError(f"the agent state has {given[name].dtype} in {name!r}, the design has {array.dtype}")
+            problem = f"the agent state has {given[name].dtype} in {name!r}, the design has {array.dtype}"
+            raise SnapshotError(problem, part=name)
         if array.dtype.kind == "f" and np.isnan(given[name]).any():
-            raise SnapshotError(f"the agent state contains NaN in {name!r}")
+            raise SnapshotError(f"the agent state contains NaN in {name!r}", part=name)
 
 
 def _is_whole(value: object, below: float = math.inf) -> bool:

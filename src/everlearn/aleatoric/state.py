@@ -104,7 +104,8 @@ class AleatoricState:
                     following = self.follow(aleatoric_state, action, observation)
                 except UserCodeError as error:  # perhaps for a combination that never happens
                     remedy = "handle it, or list the states with states="
-                    raise UserCodeError(f"{error}; {remedy}", error.frames) from error.__cause__
+                    data = {"function": error.function, "at": error.at}
+                    raise UserCodeError(f"{error}; {remedy}", error.frames, **data) from error.__cause__
                 if following not in states:
                     states[following] = None
                     queue.append(following)

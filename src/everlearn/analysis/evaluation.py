@@ -166,7 +166,7 @@ def evaluate(
     if reward is not None:
         data, limits = data._replace(rewards=other_rewards(data, task, reward)), ANY
     if not np.isfinite(data.rewards).any():
-        raise LiveError(f"{directory}: agent {record.name!r} has no observations among these steps")
+        raise LiveError(f"agent {record.name!r} has no observations among these steps", directory, agent=record.name)
     text = policy if isinstance(policy, str) else policy_text(task, table)
     return judge(data, task, table, level, limits, text)
 

@@ -52,7 +52,7 @@ def read_past(
         record = reader.enrolled(choose_agent(reader, name))
         setup, data = record.stored_setup(), read_transitions(reader, record.number, first, last)
     if not data.rewards.size:
-        raise LiveError(f"{directory}: agent {record.name!r} has no observations among these steps")
+        raise LiveError(f"agent {record.name!r} has no observations among these steps", directory, agent=record.name)
     return Past(data, setup.task, setup.document)
 
 

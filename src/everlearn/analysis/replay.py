@@ -166,7 +166,7 @@ def write(core: Core, target: Path) -> None:
         part.rename(target)
         sync_directory(target.parent)
     except OSError as error:
-        raise LiveError(f"{target}: {error.strerror or error}") from error
+        raise LiveError(f"{error.strerror or error}", target) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

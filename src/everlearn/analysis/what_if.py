@@ -72,7 +72,7 @@ def evaluate_setups(
     half = len(rewards) // 2
     if not (np.isfinite(rewards[:half]).any() and np.isfinite(rewards[half:]).any()):
         raise LiveError(
-            f"{directory}: there are too few steps with a reward to learn from one half and judge by the other"
+            "there are too few steps with a reward to learn from one half and judge by the other", directory
         )
     return [_evaluated(past, half, rewards, level, limits, name, changes) for name, changes in setups.items()]
 

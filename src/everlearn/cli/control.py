@@ -129,6 +129,6 @@ def _control(
         store = Store(directory)
     except Held as error:
         remedy = "change it in that process, or pass the address of its service instead of the directory"
-        raise Held(f"{str(error).rpartition('; ')[0]}; {remedy}") from None
+        raise Held(f"{error.problem.rpartition('; ')[0]}; {remedy}", error.path) from None
     with store:
         yield StoredAgent(store, name)

@@ -88,7 +88,7 @@ def check(
     report = check_directory(directory)
     if repair and (shards := _damaged_shards(report)):
         command = f"everlearn check {directory}/{shards[0]} --repair"
-        raise LiveError(f"{directory}: {', '.join(shards)} damaged; repair each shard by itself, as in {command}")
+        raise LiveError(f"{', '.join(shards)} damaged; repair each shard by itself, as in {command}", directory)
     repaired = repair_directory(directory) if repair and not report.sound else None
     if as_json:
         print_json({**report.to_dict(), "repaired": repaired})
@@ -214,5 +214,5 @@ def find_agent(directory: str, agent: str | None) -> tuple[Path, str]:
     if agent is not None:
         return place, agent
     if len(names) != 1:
-        raise LiveError(f"{directory}: there are {len(names)} agents; name one with --agent: {', '.join(names)}")
+        raise LiveError(f"there are {len(names)} agents; name one with --agent: {', '.join(names)}", directory)
     return place, names[0]

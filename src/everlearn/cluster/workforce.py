@@ -41,6 +41,14 @@ PATIENCE = 10.0
 _INSTALL = "needs Dask; install it with: pip install 'everlearn[cluster]'"
 
 
+class WorkerWarning(UserWarning):
+    """A worker would give other results, and is not used: ``worker`` is its address, and ``reason`` says why."""
+
+    def __init__(self, worker: str, reason: str) -> None:
+        self.worker, self.reason = worker, reason
+        super().__init__(f"worker {worker} is not used: {reason}")
+
+
 @dataclass
 class RunningJob:
     """A job, its last checkpoint, and what is sent with each of its legs."""
@@ -178,7 +186,7 @@ class Cluster:
             return
         if isinstance(returned, legs.Refusal):
             if returned.worker not in self._refused:
-                warnings.warn(f"worker {returned.worker} is not used: {returned.reason}", stacklevel=2)
+                warnings.warn(WorkerWarning(returned.worker, returned.reason), stacklevel=2)
             self._refused[returned.worker] = returned.reason
             return
         began = time.perf_counter()

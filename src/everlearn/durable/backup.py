@@ -103,8 +103,9 @@ def _backup(directory: Path, target: Path) -> dict[str, Any]:
             _copy(source, part)
             report = check_file(part)
             if not report.sound:
-                found = f"the copy is not sound: {report.findings[0]}; see: everlearn check {directory}"
-                raise LiveError(f"{source}: {found}")
+                finding = report.findings[0]
+                problem = f"the copy is not sound: {finding}; see: everlearn check {directory}"
+                raise LiveError(problem, source, agent=finding.agent)
             sync(part)
             part.replace(target)
             sync(target)

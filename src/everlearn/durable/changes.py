@@ -30,6 +30,7 @@ Fingerprint = dict[str, Any]
 class Change(NamedTuple):
     """Something that is not what it was."""
 
+    key: str  # what changed, by name
     words: str
     final: bool = False  # whether it cannot be accepted: what the agent knows, and its journal, would no longer fit
     learning: bool = False  # whether it concerns how the agent acts and learns; replay may then not reproduce it
@@ -70,11 +71,11 @@ def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
 
 def refusal(directory: Path, changes: list[Change], remedy: str | None = None) -> Changed:
     """Return the error of an agent that cannot be opened because of changes; those that are final come alone."""
-    final = [change.words for change in changes if change.final]
-    if final:
-        return Changed(str(directory), final, "what the agent knows does not fit; use a new directory")
+    if final := [change for change in changes if change.final]:
+        changes, remedy = final, "what the agent knows does not fit; use a new directory"
     remedy = remedy or f"to accept this: everlearn accept {directory}"
-    return Changed(str(directory), [change.words for change in changes], remedy)
+    words, keys = [change.words for change in changes], [change.key for change in changes]
+    return Changed(str(directory), words, remedy, keys)
 
 
 def former_setup(stored: str, face: str | None, present: Setup) -> Setup:
@@ -90,7 +91,7 @@ def former_setup(stored: str, face: str | None, present: Setup) -> Setup:
 def _compare_documents(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
     for name, key in KEYS.items():
         if key.change is not None and before[name] != after[name]:
-            yield Change(f"{name} {_was(before[name], after[name])}", final=not key.change)
+            yield Change(name, f"{name} {_was(before[name], after[name])}", final=not key.change)
 
 
 def _compare_tables(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
@@ -100,7 +101,7 @@ def _compare_tables(before: dict[str, Any], after: dict[str, Any]) -> Iterator[C
             old, new = ({as_label(row[:3]): row[3] for row in document[key]} for document in (before, after))
             labels = next((labels for labels in old if old[labels] != new.get(labels)), None)
             if labels is not None:
-                yield Change(f"{name}{labels!r} {_was(old[labels], new.get(labels))}", task=True)
+                yield Change(key, f"{name}{labels!r} {_was(old[labels], new.get(labels))}", task=True)
 
 
 def compare(before: Fingerprint, after: Fingerprint) -> list[Change]:
@@ -115,7 +116,9 @@ def compare(before: Fingerprint, after: Fingerprint) -> list[Change]:
         if part not in before or (old is None and new is None):
             continue
         if old is None or new is None:
-            changes.append(Change(came if old is None else went, learning=learning, task=not learning))
+            changes.append(
+                Change(_KEYS.get(part, part), came if old is None else went, learning=learning, task=not learning)
+            )
         else:
             found = compare_part(old, new, after)
             changes += [change._replace(learning=learning, task=not learning) for change in found]
@@ -130,19 +133,21 @@ def _compare_sets(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
         clauses += [f"{label!r} is new" for label in new if label not in old_set]
         if clauses:
             more = [f"and {len(clauses) - MOST_LABELS} more"] if len(clauses) > MOST_LABELS else []
-            yield Change(f"the {key} changed: {', '.join([*clauses[:MOST_LABELS], *more])}", final=True)
+            yield Change(key, f"the {key} changed: {', '.join([*clauses[:MOST_LABELS], *more])}", final=True)
         elif old != new:
-            yield Change(f"the {key} come in another order", final=True)
+            yield Change(key, f"the {key} come in another order", final=True)
 
 
 def _compare_start_and_range(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
     if before["start"] != after["start"]:
-        yield Change(f"the first state {_was(as_label(before['start']), as_label(after['start']))}")
+        yield Change("start", f"the first state {_was(as_label(before['start']), as_label(after['start']))}")
     (low, high, raw), (new_low, new_high, new_raw) = before["reward"], after["reward"]
     if (low, high) != (new_low, new_high):
-        yield Change(f"the reward range was {low:g} to {high:g} and is now {new_low:g} to {new_high:g}")
+        words = f"the reward range was {low:g} to {high:g} and is now {new_low:g} to {new_high:g}"
+        yield Change("reward_range", words)
     if raw != new_raw:
-        yield Change("rewards are raw now, and were scaled" if new_raw else "rewards are scaled now, and were raw")
+        words = "rewards are raw now, and were scaled" if new_raw else "rewards are scaled now, and were raw"
+        yield Change("raw", words)
 
 
 def _was(before: object, after: object) -> str:
@@ -166,7 +171,7 @@ def _compare_parameters(kind: str, before: dict[str, Any], after: dict[str, Any]
     for name in dict.fromkeys((*before, *after)):
         old = before.get(name, LATER.get(name))
         if not _same(old, after.get(name)):
-            yield Change(f"{kind}.{name} {_was(old, after.get(name))}")
+            yield Change(f"{kind}.{name}", f"{kind}.{name} {_was(old, after.get(name))}")
 
 
 def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
@@ -175,10 +180,10 @@ def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[C
         {**part, "values": [None if index is None else states[index] for index in part["values"]]}
         for part in (before, after)
     )
-    return _compare_function("the state function", "f", old, new, present)
+    return _compare_function("aleatoric", "the state function", old, new, present)
 
 
-def _compare_function(what: str, letter: str, before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
+def _compare_function(key: str, what: str, before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
     sets = [[as_label(label) for label in present[key]] for key in ("states", "actions", "observations")]
     low, high, _ = present["reward"]
     values = zip(places(map(len, sets)), before["values"], after["values"], strict=True)
@@ -187,64 +192,70 @@ def _compare_function(what: str, letter: str, before: Any, after: Any, present: 
         place, old, new = differ[0]
         was = "raised an error" if old is None else f"was {old!r}"
         now = "now raises an error" if new is None else f"is now {new!r}"
+        letter = "r" if key == "reward" else "f"
         first = f"{letter}{labels_at(place, *sets)!r} {was} and {now}"
-        yield Change(f"{what} changed: {first}{_and_others(differ, 'value')}")
+        yield Change(key, f"{what} changed: {first}{_and_others(differ, 'value')}")
     elif before["source"] not in (None, after["source"]):
-        yield Change(f"the source of {what}, or of something that it uses, changed")
+        yield Change(key, f"the source of {what}, or of something that it uses, changed")
 
 
 def _compare_dynamics(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
     if before["memory"] != after["memory"]:
         was = _was(as_label(before["memory"]), as_label(after["memory"]))
-        yield Change(f"the dynamics changed: the first memory {was}")
+        yield Change("dynamics", f"the dynamics changed: the first memory {was}")
         return
     rows, others = before["rows"], after["rows"]
     differ = [key for key in rows if key in others and not _same(rows[key], others[key])]
     if differ:
         memory, action = as_label(json.loads(differ[0]))
         where = f"what follows memory {memory!r} and action {action!r}"
-        yield Change(f"the dynamics changed: {where}{_and_others(differ, 'row')}")
+        yield Change("dynamics", f"the dynamics changed: {where}{_and_others(differ, 'row')}")
     elif before["source"] not in (None, after["source"]):
-        yield Change("the source of the dynamics, or of something that they use, changed")
+        yield Change("dynamics", "the source of the dynamics, or of something that they use, changed")
 
 
 def _compare_agent(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
     own, still = before["functions"] is not None, after["functions"] is not None
     if own != still or (not own and before["name"] not in (UNNAMED, after["name"])):
-        yield Change(f"the agent {_was(before['name'], after['name'])}", final=True)
+        yield Change("agent", f"the agent {_was(before['name'], after['name'])}", final=True)
         return
     if own and bool(before["parameters"]) != bool(after["parameters"]):
         function = f"a function with parameters ({settings_text(before['parameters'] or after['parameters'])})"
         was, now = (function, "a design") if before["parameters"] else ("a design", function)
-        yield Change(f"the agent was given as {was} and is now given as {now}; give it as before", learning=True)
+        words = f"the agent was given as {was} and is now given as {now}; give it as before"
+        yield Change("agent", words, learning=True)
     else:
         yield from _compare_parameters("agent", before["parameters"], after["parameters"])
     if own:
         for name in sorted({*before["functions"], *after["functions"]}):
             if before["functions"].get(name) != after["functions"].get(name):
-                yield Change(f"the source of {name} of the agent, or of something that it uses, changed")
+                yield Change(
+                    f"agent.{name}", f"the source of {name} of the agent, or of something that it uses, changed"
+                )
         yield from _compare_contents(before["begins"], after["begins"])
 
 
 def _compare_contents(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
     """Compare what ``build`` returns: for an array a list of its kind and a hash, for anything else a text."""
     if list(before) != list(after):
-        yield Change(f"what build returns had {', '.join(before)} and has {', '.join(after)} now", final=True)
+        words = f"what build returns had {', '.join(before)} and has {', '.join(after)} now"
+        yield Change("agent.build", words, final=True)
         return
     for name, old in before.items():
         new = after[name]
         (kind, *values), (new_kind, *new_values) = (part if isinstance(part, list) else [part] for part in (old, new))
         if kind != new_kind or len(values) != len(new_values):
             final = isinstance(old, list) or isinstance(new, list)
-            yield Change(f"{name} in what build returns was {kind} and is now {new_kind}", final)
+            yield Change("agent.build", f"{name} in what build returns was {kind} and is now {new_kind}", final)
         elif values != new_values:
-            yield Change(f"{name} in what build returns has other values, which matter to a new agent alone")
+            words = f"{name} in what build returns has other values, which matter to a new agent alone"
+            yield Change("agent.build", words)
 
 
 def _compare_schedule(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
     own, still = before["values"] is not None, after["values"] is not None
     if own != still or (not own and before["name"] != after["name"]):
-        yield Change(f"the schedule {_was(before['name'], after['name'])}")
+        yield Change("schedule", f"the schedule {_was(before['name'], after['name'])}")
         return
     yield from _compare_parameters("schedule", before["parameters"], after["parameters"])
     if not own:
@@ -258,17 +269,20 @@ def _compare_schedule(before: Any, after: Any, _present: Fingerprint) -> Iterato
     ]
     if differ:
         name, t, old, new = differ[0]
-        yield Change(f"the schedule changed: {name}({t}) {_was(old, new)}{_and_others(differ, 'value')}")
+        yield Change("schedule", f"the schedule changed: {name}({t}) {_was(old, new)}{_and_others(differ, 'value')}")
     elif before["sources"] != after["sources"]:
-        yield Change("the source of the schedule, or of something that it uses, changed")
+        yield Change("schedule", "the source of the schedule, or of something that it uses, changed")
 
+
+_KEYS = {"parameters": "task", "update": "aleatoric", "rewards": "reward"}
+"""Parts of a fingerprint whose name is not that of their key in the setup."""
 
 _FOLLOWS, _GIVEN = "follows from the setup now, and was not", "is given with each observation now, and was not"
 
 _PARTS: dict[str, tuple[Callable[[Any, Any, Fingerprint], Iterator[Change]], str, str]] = {
     "parameters": (lambda before, after, _present: _compare_parameters("task", before, after), "", ""),
     "update": (_compare_update, f"the state function {_FOLLOWS}", f"the state function {_GIVEN}"),
-    "rewards": (partial(_compare_function, "the reward", "r"), f"the reward {_FOLLOWS}", f"the reward {_GIVEN}"),
+    "rewards": (partial(_compare_function, "reward", "the reward"), f"the reward {_FOLLOWS}", f"the reward {_GIVEN}"),
     "dynamics": (_compare_dynamics, "the task has dynamics now", "the task has no dynamics now"),
     "agent": (_compare_agent, "", ""),
     "schedule": (_compare_schedule, "the agent takes a schedule now", "the agent takes no schedule now"),

@@ -156,13 +156,15 @@ class Core:
         if isinstance(error, EverlearnError | MemoryError):
             return error
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        return Failed(f"step {step}: the design {self.agent.design.name!r} could not {what} ({reason})", self.seq + 1)
+        message = f"step {step}: the design {self.agent.design.name!r} could not {what} ({reason})"
+        return Failed(message, self.seq + 1, step=step)
 
     def require_working(self) -> None:
         """Raise if the design has failed to learn from a row of the journal."""
         if self.failure is not None:
             remedy = "roll it back to a snapshot, import an agent state, or delete it"
-            raise Failed(f"the agent is quarantined since {self.failure}; {remedy}", self.failure.seq)
+            message = f"the agent is quarantined since {self.failure}; {remedy}"
+            raise Failed(message, self.failure.seq, step=self.failure.step, quarantined=True)
 
     def recall(
         self,
@@ -180,10 +182,11 @@ class Core:
         if step == due:
             return None
         if step > due:
-            raise Conflict(f"step {step} is not due; step {due} is", due)
+            raise Conflict(f"step {step} is not due; step {due} is", due, step=step)
         entry = recorded(self.number, step)
         if entry is None:
-            raise Conflict(f"step {step} is past, and the journal does not reach back so far; step {due} is due", due)
+            message = f"step {step} is past, and the journal does not reach back so far; step {due} is due"
+            raise Conflict(message, due, step=step)
         indexed = self.agent.indexed
         reported: dict[str, Any] = {
             "observation": indexed.observation(as_label(outcome.observation)),
@@ -195,13 +198,15 @@ class Core:
         }
         if entry.reward is None and step in self.waiting and outcome.reward is not None:
             call = f"call reward({step}, {outcome.reward!r})"
-            raise Conflict(f"step {step} is recorded, and its reward is awaited; {call}; step {due} is due", due)
+            message = f"step {step} is recorded, and its reward is awaited; {call}; step {due} is due"
+            raise Conflict(message, due, step=step, field="reward")
         other = entry._replace(**reported)
         if entry != other:
             row, other_row = (content.described(self.agent.task) for content in (entry, other))
             name = next((name for name in {**row, **other_row} if row.get(name) != other_row.get(name)), "check")
             difference = f"{name} {row.get(name)!r}, not {other_row.get(name)!r}"
-            raise Conflict(f"step {step} is recorded with other content: {difference}; step {due} is due", due, row)
+            message = f"step {step} is recorded with other content: {difference}; step {due} is due"
+            raise Conflict(message, due, row, step=step, field=name)
         return entry
 
     def _payload(self, entry: Entry, outcome: Outcome) -> bytes | None:
@@ -262,14 +267,16 @@ class Core:
         if step in self.waiting:
             return self.entry(Kind.REWARD, self.step, reward=earned, payload=b"%d" % step)
         if step > self.step:
-            raise Conflict(f"step {step} is not observed yet; step {self.next_step} is due", self.next_step)
+            message = f"step {step} is not observed yet; step {self.next_step} is due"
+            raise Conflict(message, self.next_step, step=step)
         known = recorded(self.number, step)
         if known == earned:
             return None
         delay = f"it was to come within {self.setup.reward_delay} steps"
         late = f"has no reward, and {earned!r} comes too late: {delay}"
         what = late if known is None else f"has the reward {known!r}, not {earned!r}"
-        raise Conflict(f"step {step} {what}; step {self.next_step} is due", self.next_step)
+        message = f"step {step} {what}; step {self.next_step} is due"
+        raise Conflict(message, self.next_step, step=step, field=None if known is None else "reward")
 
     def _executed(self, executed: Label | None, argument: str = "executed") -> int:
         given: object = executed
@@ -420,7 +427,7 @@ class Core:
         """
         agent = self.agent
         if entry.kind == Kind.OBSERVED and entry.state != agent.situation:
-            raise Corrupt(f"row {entry.seq}: it begins in another aleatoric state than the row before ended in")
+            raise Corrupt("it begins in another aleatoric state than the row before ended in", row=entry.seq)
         if entry.proposed is not None and agent.pending is None and self.failure is None:
             self.choose(None if entry.allowed is None else unpacked(entry.allowed))
         if not self.exact or self.failure is not None:
@@ -428,14 +435,15 @@ class Core:
             agent.pending = entry.proposed
         elif entry.proposed is not None and entry.proposed != agent.pending:
             raise Corrupt(
-                f"row {entry.seq}: action {entry.proposed} was proposed, and replay proposes {agent.pending}; "
-                f"the design {agent.design.name!r} is not the one that wrote it"
+                f"action {entry.proposed} was proposed, and replay proposes {agent.pending}; "
+                f"the design {agent.design.name!r} is not the one that wrote it",
+                row=entry.seq,
             )
 
     def _observe(self, entry: Entry) -> None:
         _seq, kind, step, _mode, _at, state, _allowed, _proposed, action, index, reward, following, _, _ = entry
         if action is None or index is None or not math.isfinite(reward or 0.0):
-            raise Corrupt(f"row {entry.seq}: an observation without its parts")
+            raise Corrupt("an observation without its parts", row=entry.seq)
         measures = self._measures(entry) if self._declared else {}
         if state != self.agent.situation:  # a log that begins in another state
             self.agent.move(state)
@@ -462,7 +470,7 @@ class Core:
         waited, reward = self.waiting.pop(entry.rewarded, None), entry.reward
         memory = self.memories.pop(entry.rewarded, None)
         if waited is None or reward is None or not math.isfinite(reward):
-            raise Corrupt(f"row {entry.seq}: a reward of a step that has one, or that is not there")
+            raise Corrupt("a reward of a step that has one, or that is not there", row=entry.seq)
         experience, measures = waited
         state, action, index, _, following = experience
         if self._learns(state, action):
@@ -479,7 +487,7 @@ class Core:
         """Return the duration and the cost of a step, where the setup declares them."""
         numbers = entry.numbers
         if not all(name in numbers for name in self._declared):
-            raise Corrupt(f"row {entry.seq}: an observation without its parts")
+            raise Corrupt("an observation without its parts", row=entry.seq)
         return {name: numbers[name] for name in self._declared}
 
     def _learns(self, state: int, action: int) -> bool:

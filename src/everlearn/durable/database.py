@@ -20,7 +20,7 @@ from pathlib import Path
 from everlearn._version import __version__
 from everlearn.durable import descriptors
 from everlearn.durable.entry import Entry
-from everlearn.errors import Corrupt, LiveError, StoreFull, Unsynced
+from everlearn.errors import Absent, Corrupt, LiveError, StoreFull, Unsynced
 from everlearn.files import FULL, sync_directory
 
 FILE = "everlearn.db"
@@ -107,7 +107,7 @@ def connect(path: Path) -> sqlite3.Connection:
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """Open a database read-only; another process may be writing to it."""
     if not path.is_file():
-        raise LiveError(f"{path}: there is no such file")
+        raise Absent("there is no such file", path)
     address = f"{path.resolve().as_uri()}?mode=ro"
     return descriptors.connect(path, address, timeout=PATIENCE, isolation_level=None)
 
@@ -186,27 +186,27 @@ def errors(path: Path, untold: str = UNTOLD) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _translated(error, path, untold) from error
     except UnicodeDecodeError:  # SQLite names a table whose name is damaged
-        raise Corrupt(f"{path}: it has text that cannot be decoded; {how_to_repair(path)}") from None
+        raise Corrupt(f"it has text that cannot be decoded; {how_to_repair(path)}", path) from None
     except OverflowError:
-        raise LiveError(f"{path}: a number is too large to be stored") from None
+        raise LiveError("a number is too large to be stored", path) from None
     except OSError as error:
         if error.errno in FULL:
-            raise StoreFull(f"{path}: the disk is full; {UNCHANGED}") from error
+            raise StoreFull(f"the disk is full; {UNCHANGED}", path) from error
         remedy = f"; {NOT_YOURS}" if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else ""
-        raise LiveError(f"{error.filename or path}: {error.strerror or error}{remedy}") from error
+        raise LiveError(f"{error.strerror or error}{remedy}", error.filename or path) from error
 
 
 def _translated(error: sqlite3.Error, path: Path, untold: str) -> LiveError:
     code, what = getattr(error, "sqlite_errorcode", 0), " ".join(str(error).split())
     if code in UNKNOWN:
-        return Unsynced(f"{path}: the disk could not be synchronised ({what}); {untold}")
+        return Unsynced(f"the disk could not be synchronised ({what}); {untold}", path)
     if code in NO_ROOM:
-        return StoreFull(f"{path}: the disk is full or cannot be written ({what}); {UNCHANGED}")
+        return StoreFull(f"the disk is full or cannot be written ({what}); {UNCHANGED}", path)
     damaged = code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or what.startswith("Could not decode")
     if damaged or isinstance(error, sqlite3.DataError):
-        return Corrupt(f"{path}: {what[:200]}; {how_to_repair(path)}")
+        return Corrupt(f"{what[:200]}; {how_to_repair(path)}", path)
     remedy = f"; {NOT_YOURS}" if code & 0xFF == sqlite3.SQLITE_READONLY else ""
-    return LiveError(f"{path}: {what[:200]}{remedy}")
+    return LiveError(f"{what[:200]}{remedy}", path)
 
 
 def how_to_repair(path: Path) -> str:
@@ -238,7 +238,7 @@ def _refuse_log(path: Path) -> None:
     """Raise if part of a database is still in its log, which does not move with it."""
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size > 0:
-        raise LiveError(f"{log}: it could not be copied to the database; nothing was changed: try the same again")
+        raise LiveError("it could not be copied to the database; nothing was changed: try the same again", log)
 
 
 def put_in_place(directory: Path) -> Path | None:

@@ -112,7 +112,7 @@ class Entry(NamedTuple):
         except (AttributeError, TypeError, ValueError):
             numbers = {"": math.nan}
         if not all(map(math.isfinite, numbers.values())):
-            raise Corrupt(f"row {self.seq}: the numbers in it cannot be read")
+            raise Corrupt("the numbers in it cannot be read", row=self.seq)
         return numbers
 
     @property
@@ -120,7 +120,7 @@ class Entry(NamedTuple):
         """The step whose reward a row of kind reward brings."""
         text = self.payload or b""
         if not text.isdigit():
-            raise Corrupt(f"row {self.seq}: a reward without its step")
+            raise Corrupt("a reward without its step", row=self.seq)
         return int(text)
 
     @property
@@ -128,7 +128,7 @@ class Entry(NamedTuple):
         """The mode after a row of kind mode, and its note, if the promotion rule has one."""
         mode, note = unpack_mode(self.payload or b"", self.seq)
         if mode not in MODES:
-            raise Corrupt(f"row {self.seq}: {mode!r} is no mode")
+            raise Corrupt(f"{mode!r} is no mode", row=self.seq)
         return mode, note
 
     @property
@@ -140,7 +140,7 @@ class Entry(NamedTuple):
             checkpoint = Checkpoint(self.seq - 1, document["more"], state)
             return Accepted(document["changes"], document["relearned_since"], checkpoint)
         except (LookupError, TypeError, ValueError):
-            raise Corrupt(f"row {self.seq}: the change in it cannot be read") from None
+            raise Corrupt("the change in it cannot be read", row=self.seq) from None
 
     def described(self, task: Task) -> dict[str, Any]:
         """Return the row by labels, as a JSON document."""

@@ -14,7 +14,7 @@ from everlearn.durable.entry import Entry, Kind
 from everlearn.durable.layout import stores_of
 from everlearn.durable.reader import Reader
 from everlearn.durable.views import Greedy, glance, greedy_policy
-from everlearn.errors import EverlearnError, InputError, LiveError
+from everlearn.errors import Absent, EverlearnError, InputError
 from everlearn.files import expanded
 from everlearn.locks import is_held
 from everlearn.tasks.names import TASKS
@@ -88,7 +88,7 @@ class Follower:
         self.directory = expanded(directory)
         if not any(map(database.is_begun, stores_of(self.directory))):
             remedy = "make one with el.live(directory, task=...)"
-            raise LiveError(f"{self.directory}: there is no durable agent here; {remedy}")
+            raise Absent(f"there is no durable agent here; {remedy}", self.directory)
         self._cores: dict[str, tuple[str, Core]] = {}
         self._portraits: dict[str, Portrait] = {}
         self._sums: dict[str, _Sums] = {}
@@ -115,7 +115,7 @@ class Follower:
                     age = self._age(name, rows[0]) if rows else None
                     journal = [row.described(task) for row in rows]
                     return Seen(glance(core), batches, size, _greedy(core), journal, task, age, is_held(store))
-        raise LiveError(f"{self.directory}: there is no agent {name!r}")
+        raise Absent(f"there is no agent {name!r}", self.directory, agent=name)
 
     def _portrait(self, name: str, core: Core) -> Portrait:
         """Return how the task of an agent is shown, if it is one of ours; no code of others is imported to read."""

@@ -46,7 +46,7 @@ def shards_of(directory: Path) -> int:
     try:
         recorded = int(json.loads(text)["shards"])
     except (KeyError, TypeError, ValueError):
-        raise Corrupt(f'{directory / RECORD}: it is damaged; write {{"shards": N}} into it') from None
+        raise Corrupt('it is damaged; write {"shards": N} into it', directory / RECORD) from None
     while database.is_begun(shard_directory(directory, recorded)):  # a start that was killed before it was recorded
         recorded += 1
     return recorded
@@ -81,7 +81,7 @@ def stores_of(directory: Path) -> list[Path]:
     shards = [shard_directory(directory, number) for number in range(shards_of(directory))]
     for shard in shards:
         if not database.is_begun(shard):
-            raise LiveError(f"{shard}: the shard is gone; put it back, or a backup of it")
+            raise LiveError("the shard is gone; put it back, or a backup of it", shard)
     return shards or [directory]
 
 
@@ -89,16 +89,15 @@ def refuse_shards(directory: Path) -> None:
     """Raise if a directory has shards, where one store is expected: a new one would begin beside them."""
     if shards := shards_of(directory):
         each = f"{directory.name}/shard-0" + (f" to shard-{shards - 1}" if shards > 1 else "")
-        raise LiveError(
-            f"{directory}: it has {shards} shards; serve it with --shards {shards}, or open one of {each} by itself"
-        )
+        remedy = f"serve it with --shards {shards}, or open one of {each} by itself"
+        raise LiveError(f"it has {shards} shards; {remedy}", directory)
 
 
 def refuse_experiment(directory: Path) -> None:
     """Raise if a directory without agents has an experiment: a store would begin among its files."""
     experiment = all((directory / name).exists() for name in EXPERIMENT)
     if experiment and not database.is_begun(directory) and not shards_of(directory):
-        raise LiveError(f"{directory}: there is an experiment in it; give the agents a directory of their own")
+        raise LiveError("there is an experiment in it; give the agents a directory of their own", directory)
 
 
 def adopt(directory: Path) -> None:
@@ -106,7 +105,7 @@ def adopt(directory: Path) -> None:
     shard = shard_directory(directory, 0)
     with working(directory, patience=database.PATIENCE):
         if directory.joinpath(f"{database.FILE}-wal").exists():
-            raise LiveError(f"{directory}: another process has it open; wait for it")
+            raise LiveError("another process has it open; wait for it", directory)
         make_folder(shard, 0o700)
         (directory / database.FILE).replace(shard / database.FILE)
         sync_directory(shard)

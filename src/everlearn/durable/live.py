@@ -202,7 +202,7 @@ class Live:
 
     def _recover(self) -> None:
         if self._closed:
-            raise LiveError(f"{self.store.directory}: the agent was closed; open it again with el.live(DIR)")
+            raise LiveError("the agent was closed; open it again with el.live(DIR)", self.store.directory)
         self.core, self._current = self._open(), True
 
     def act(self, allowed: Iterable[Label] | None = None, *, again: bool = False) -> Label:
@@ -555,4 +555,4 @@ def _file_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise LiveError(f"{os.fspath(path)}: {error.strerror}") from None
+        raise LiveError(f"{error.strerror}", path) from error

@@ -49,7 +49,7 @@ class Arrivals(NamedTuple):
         note = notes.of(reader, ARRIVALS, name) or {}
         if note.get("lost"):
             remedy = f"find out which service has it, then send DELETE /v1/agents/{name}/arrival"
-            raise Corrupt(f"{reader.path}: it is lost by which moves the agent {name!r} came; {remedy}")
+            raise Corrupt(f"it is lost by which moves the agent {name!r} came; {remedy}", reader.path, agent=name)
         return cls(note.get("origin"), tuple(note.get("spent", ())), tuple(note.get("refused", ())))
 
     def has_taken(self, move: str) -> bool:
@@ -200,7 +200,8 @@ def arrive(store: Store, setup: Setup, luggage: Luggage) -> Core:
     """Create an agent that comes from another store; it is on disk, and this store's own, when this returns."""
     arrivals = Arrivals.of(store, luggage.name)
     if luggage.move in arrivals.spent:
-        raise LiveError(f"the move {luggage.move} of the agent {luggage.name} was made already, or cancelled")
+        problem = f"the move {luggage.move} of the agent {luggage.name} was made already, or cancelled"
+        raise LiveError(problem, agent=luggage.name)
     with store.transaction() as run:
         number = store.new_number(run)
         core = Core(setup, number)
@@ -252,7 +253,7 @@ def complete(store: Store, name: str) -> dict[str, Any]:
             notes.write(run, MOVED, name, leaving)
         return leaving
     if leaving is None:
-        raise LiveError(f"{store.directory}: the agent {name!r} is not being moved")
+        raise LiveError(f"the agent {name!r} is not being moved", store.directory, agent=name)
 
     def note(run: Execute) -> None:
         notes.write(run, LEAVING, name, None)

@@ -98,7 +98,7 @@ def _opened(reader: Reader, key: str, value: object) -> dict[str, Any]:
     seal, _, text = value.partition(" ") if isinstance(value, str) else ("", "", "")
     if seal != _seal(key, text):
         remedy = database.how_to_repair(reader.path)
-        raise Corrupt(f"{reader.path}: table meta: the row {key!r} is damaged; {remedy}")
+        raise Corrupt(f"the row {key!r} is damaged; {remedy}", reader.path, table="meta")
     document: dict[str, Any] = json.loads(text)
     return document
 

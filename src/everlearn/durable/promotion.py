@@ -220,7 +220,7 @@ class RuleState:
                 return state
         except (LookupError, TypeError, ValueError):
             pass
-        raise SnapshotError("snapshot: what the promotion rule knows cannot be read")
+        raise SnapshotError("what the promotion rule knows cannot be read", "snapshot", part="promotion")
 
     @property
     def _is_consistent(self) -> bool:
@@ -286,4 +286,4 @@ def unpack_mode(payload: bytes, seq: int) -> tuple[str, dict[str, Any] | None]:
             raise ValueError
         return mode.decode(), note
     except (ValueError, LookupError, TypeError):
-        raise Corrupt(f"row {seq}: the change of mode in it cannot be read") from None
+        raise Corrupt("the change of mode in it cannot be read", row=seq) from None

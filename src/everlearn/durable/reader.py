@@ -30,7 +30,7 @@ from everlearn.durable.records import (
 )
 from everlearn.durable.setup import MOST_DELAY, Setup
 from everlearn.durable.wal import refuse_damage
-from everlearn.errors import Corrupt, Failed, InputError, LiveError, SnapshotError
+from everlearn.errors import Absent, Corrupt, Failed, InputError, LiveError, SnapshotError
 from everlearn.files import expanded
 from everlearn.locks import unless_held
 
@@ -94,14 +94,14 @@ class Reader:
         """Return the version of the tables; raise if this everlearn cannot read it."""
         version = database.read_version(self.connection)
         if version is None:
-            raise Corrupt(f"{self.path}: there are no tables in it; put a backup in its place")
+            raise Corrupt("there are no tables in it; put a backup in its place", self.path)
         if version == 0:
-            raise Corrupt(f"{self.path}: table meta: its version cannot be read; {database.how_to_repair(self.path)}")
+            raise Corrupt(f"its version cannot be read; {database.how_to_repair(self.path)}", self.path, table="meta")
         if version not in database.READABLE:
             remedy = "use a newer everlearn" if version > database.SCHEMA else "it was made before everlearn 0.1"
-            raise LiveError(f"{self.path}: schema version {version}, this everlearn reads {database.SCHEMA}; {remedy}")
+            raise LiveError(f"schema version {version}, this everlearn reads {database.SCHEMA}; {remedy}", self.path)
         if version >= heads.SINCE and database.read_meta(self.connection, "shape") != database.shape(self.connection):
-            raise Corrupt(f"{self.path}: the declaration of a table is damaged; {database.how_to_repair(self.path)}")
+            raise Corrupt(f"the declaration of a table is damaged; {database.how_to_repair(self.path)}", self.path)
         return version
 
     def close(self) -> None:
@@ -147,11 +147,11 @@ class Reader:
         with database.errors(self.path):
             row = self.connection.execute("SELECT * FROM agents WHERE name = ?", (name,)).fetchone()
         if row is None and name not in self.names():
-            raise LiveError(f"{self.directory}: there is no agent {name!r}")
+            raise Absent(f"there is no agent {name!r}", self.directory, agent=name)
         record = None if row is None else AgentRecord(*row)
         if record is None or record.name != name or not is_whole(record):
             remedy = database.how_to_repair(self.path)
-            raise Corrupt(f"{self.path}: table agents: the row of {name!r} is damaged; {remedy}")
+            raise Corrupt(f"the row of {name!r} is damaged; {remedy}", self.path, table="agents", agent=name)
         return record
 
     def look(self, name: str) -> Core:
@@ -187,7 +187,7 @@ class Reader:
             try:
                 core.apply(entry)
             except Corrupt as error:
-                raise self.damaged(core.number, str(error)) from None
+                raise self.damaged(core.number, error.problem, error.row) from None
 
     def recovered(self, setup: Setup, record: AgentRecord, exact: bool = True) -> Core:
         """Return an agent as of its newest undamaged snapshot, or of the last accepted change, if that is later."""
@@ -203,16 +203,17 @@ class Reader:
             try:
                 core.restore(snapshot.row.checkpoint, exact)
             except SnapshotError as error:
-                raise LiveError(f"{self.path}: snapshot at step {snapshot.row.step}: {error}") from None
+                step = snapshot.row.step
+                raise LiveError(f"snapshot at step {step}: {error}", self.path, step=step) from None
             return core
         if changed:  # replay begins with the row of the change
             entry = next(self.rows(record.number, changed - 1), None)
             if entry is None or (entry.seq, entry.kind) != (changed, Kind.CHANGE):
-                raise self.damaged(record.number, f"row {changed}: is missing")
+                raise self.damaged(record.number, "is missing", changed)
             try:  # nothing before the row vouches for it
                 core.restore(entry.accepted.checkpoint, exact)
             except (Corrupt, SnapshotError, *UNREADABLE):
-                raise self.damaged(record.number, f"row {changed}: is damaged") from None
+                raise self.damaged(record.number, "is damaged", changed) from None
         return core  # without a change the journal must reach back to its first row, which replay checks
 
     def rows(self, agent: int, after: int = -1, check: int | None = None) -> Iterator[Entry]:
@@ -223,11 +224,11 @@ class Reader:
                 with database.errors(self.path):
                     raise scanned.error
             if scanned.row is None or scanned.damage is not None:
-                raise self.damaged(agent, f"row {scanned.seq}: {scanned.damage}")
+                raise self.damaged(agent, str(scanned.damage), scanned.seq)
             yield scanned.row
             last = scanned.row.seq
         if last < head:
-            raise self.damaged(agent, f"row {last + 1}: is missing, up to {head}")
+            raise self.damaged(agent, f"is missing, up to {head}", last + 1)
 
     def page(self, agent: int, after: int, check: int | None, size: int) -> list[tuple[Any, ...]]:
         """Return the next rows of a journal in the order of :class:`Entry`, as :meth:`rows` does, but faster."""
@@ -244,13 +245,14 @@ class Reader:
         with database.errors(self.path):
             head = heads.read(self.connection, agent)
             if head is None:
-                what = f"table heads: agent {agent}: the row is damaged or missing"
-                raise Corrupt(f"{self.path}: {what}; {database.how_to_repair(self.path)}")
+                problem = f"the row is damaged or missing; {database.how_to_repair(self.path)}"
+                raise Corrupt(problem, self.path, table="heads", number=agent)
             return head if head > heads.last_unsaved(self.connection, agent) else 0
 
-    def damaged(self, agent: int, what: str) -> Corrupt:
+    def damaged(self, agent: int, what: str, row: int | None) -> Corrupt:
         """Return the error of a damaged journal."""
-        return Corrupt(f"{self.path}: table journal: agent {agent}: {what}; {database.how_to_repair(self.path)}")
+        problem = f"{what}; {database.how_to_repair(self.path)}"
+        return Corrupt(problem, self.path, table="journal", number=agent, row=row)
 
     def recorded(self, agent: int, step: int) -> Entry | None:
         """Return the row of an observation by its step, if the journal reaches back so far."""
@@ -288,12 +290,13 @@ class Reader:
         if row is None:
             known = self.snapshots(agent)
             if seq is not None and (rows := [str(each["seq"]) for each in known if each["step"] == step]):
-                raise LiveError(f"seq: {seq}; the snapshots at step {step} are those of rows {', '.join(rows)}")
+                raise Absent(f"seq: {seq}; the snapshots at step {step} are those of rows {', '.join(rows)}", step=step)
             steps = ", ".join(str(snapshot["step"]) for snapshot in known[-12:])
-            raise LiveError(f"step: there is no snapshot at step {step}; there are snapshots at {steps}")
+            raise Absent(f"step: there is no snapshot at step {step}; there are snapshots at {steps}", step=step)
         record = SnapshotRecord(*row)
         if not is_whole(record):
-            raise Corrupt(f"{self.path}: table snapshots: agent {agent}: the snapshot at step {step} is damaged")
+            problem = f"the snapshot at step {step} is damaged"
+            raise Corrupt(problem, self.path, table="snapshots", number=agent)
         return record
 
     def last_row(self, agent: int) -> int:
@@ -326,7 +329,7 @@ def store_of(directory: str | os.PathLike[str], agent: str | None) -> Path:
     found = [store for store, each in names.items() if (agent or known[0]) in each]
     if len(found) > 1:
         both = " and ".join(store.name for store in found)
-        raise LiveError(f"{place}: agent {agent!r} is in {both}; start the service, which completes a move")
+        raise LiveError(f"agent {agent!r} is in {both}; start the service, which completes a move", place, agent=agent)
     if not found:
-        raise LiveError(f"{place}: there is no agent {agent!r}")
+        raise Absent(f"there is no agent {agent!r}", place, agent=agent)
     return found[0]

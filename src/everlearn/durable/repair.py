@@ -88,7 +88,7 @@ def _write_notes(source: sqlite3.Connection, target: sqlite3.Connection) -> list
 def _refuse_unsound(path: Path) -> None:
     report = check_file(path)
     if not report.sound:
-        raise LiveError(f"{path}: what was saved is not sound ({report.findings[0]}); nothing was changed")
+        raise LiveError(f"what was saved is not sound ({report.findings[0]}); nothing was changed", path)
 
 
 @contextmanager

@@ -79,7 +79,7 @@ class Store(Reader):
         database.remove_leftovers(self.directory)
         if not self.path.exists():
             if self.path.with_name(f"{database.FILE}-wal").exists():
-                raise Corrupt(f"{self.path}: it is gone, and its write-ahead log is there; put it back, or a backup")
+                raise Corrupt("it is gone, and its write-ahead log is there; put it back, or a backup", self.path)
             with database.new_file(self.directory):
                 pass  # complete or not at all, so that a file without tables is known to be damaged
             database.put_in_place(self.directory)
@@ -109,9 +109,9 @@ class Store(Reader):
         Core(setup)  # raises before anything is written if it cannot be made
         with self.transaction() as run:
             if (moved := notes.of(self, notes.MOVED, name)) is not None:
-                raise LiveError(f"{self.directory}: the agent {name!r} was moved to {moved['to']}")
+                raise LiveError(f"the agent {name!r} was moved to {moved['to']}", self.directory, agent=name)
             if run("SELECT 1 FROM agents WHERE name = ?", (name,)).fetchone():
-                raise LiveError(f"{self.directory}: there is an agent {name!r} already")
+                raise LiveError(f"there is an agent {name!r} already", self.directory, agent=name)
             number = self.new_number(run)
             heads.write(self.connection, {number: 0})
             run(database.INSERT_AGENT, AgentRecord(number, name, setup.encoded(), setup.face(), time.time()).sealed())
@@ -126,7 +126,7 @@ class Store(Reader):
         left = any(run(f"SELECT 1 FROM {table} WHERE agent >= ?", (number,)).fetchone() for table in OF_AGENTS)  # noqa: S608
         if left or not self._agrees:
             remedy = database.how_to_repair(self.path)
-            raise Corrupt(f"{self.path}: table agents: an agent is missing, so that none can be created; {remedy}")
+            raise Corrupt(f"an agent is missing, so that none can be created; {remedy}", self.path, table="agents")
         return number
 
     @cached_property
@@ -143,9 +143,8 @@ class Store(Reader):
         """
         record = self.enrolled(name)
         if (leaving := notes.read(self, notes.LEAVING).get(name)) is not None:
-            raise LiveError(
-                f"{self.directory}: the agent {name!r} is being moved to {leaving['to']}; complete that first"
-            )
+            problem = f"the agent {name!r} is being moved to {leaving['to']}; complete that first"
+            raise LiveError(problem, self.directory, agent=name)
         reopened = reopen(record.setup, record.face, given or {})
         if reopened.changes:
             if not accept or any(change.final for change in reopened.changes):
@@ -171,11 +170,14 @@ class Store(Reader):
             past, core = self.replayed(former, record, exact), Core(setup, record.number)
         except (AgentError, UserCodeError) as error:
             what = f"{self.directory}: not accepted, since the journal cannot be replayed with the change: {error}"
-            raise UserCodeError(what, getattr(error, "frames", "")) from (error.__cause__ or error)
+            data = {name: getattr(error, name, None) or "" for name in ("frames", "function", "at")}
+            raise UserCodeError(what, **data) from (error.__cause__ or error)
         try:
             core.restore(past.snapshot(), exact=False)
         except SnapshotError as error:
-            raise Changed(str(self.directory), words, f"what the agent knows does not fit: {error}") from None
+            keys = [change.key for change in changes]
+            remedy = f"what the agent knows does not fit: {error}"
+            raise Changed(str(self.directory), words, remedy, keys) from None
         if former.promotion != setup.promotion or any(change.task for change in changes):
             core.rearm()
         entry = core.change(words, since if since != past.step else None)
@@ -299,12 +301,12 @@ class Store(Reader):
             return core.roll_back(state)
         except SnapshotError as error:
             since = f"; give step {core.changed['step']} or a later one" if core.changed else ""
-            raise LiveError(f"step: {step}; {error}{since}") from None
+            raise LiveError(f"step: {step}; {error}{since}", step=step) from None
 
     def _require_ready(self, untold: str) -> None:
         """Raise in a forked child: SQLite's locks stay with the process that opened the file; cut off leftovers."""
         if not self._mark[0]:
-            raise LiveError(f"{self.directory}: the process that this one was forked from has it open; close it first")
+            raise LiveError("the process that this one was forked from has it open; close it first", self.directory)
         if self._leftovers:
             self._cut_leftovers(untold)
 

@@ -71,7 +71,7 @@ def read_transitions(
         try:
             columns.add(page)
         except Corrupt as error:
-            raise reader.damaged(agent, str(error)) from None
+            raise reader.damaged(agent, error.problem, error.row) from None
         if page[-1][_STEP] > columns.last and not columns.waiting:
             break
     return columns.transitions()

@@ -45,7 +45,7 @@ def try_state(core: Core, state: bytes) -> None:
     try:
         try_out(copy)
     except Failed as error:
-        raise SnapshotError(f"agent state: it cannot be used: {error}") from error
+        raise SnapshotError(f"it cannot be used: {error}", "agent state") from error
 
 
 def _take_step(core: Core, number: int) -> None:

@@ -69,7 +69,7 @@ def refuse_damage(path: Path) -> None:
     log = inspect(path)
     if log is not None and log.damage:
         remedy = f"to resume from what is left: everlearn check {path.parent} --repair"
-        raise Corrupt(f"{path}-wal: {log.damage}; {remedy}")
+        raise Corrupt(f"{log.damage}; {remedy}", f"{path}-wal")
     if log is not None and log.warning:
         LOG.warning("%s-wal: %s", path, log.warning)
 
@@ -83,7 +83,7 @@ def refuse_truncation(path: Path) -> None:
         header, size = file.read(100), path.stat().st_size
     page = int.from_bytes(header[16:18], "big") if len(header) == 100 else 0
     if size < int.from_bytes(header[28:32], "big") * page or 0 < len(header) < 100:
-        raise Corrupt(f"{path}: it is {size:,} bytes long, and was longer; {how_to_repair(path)}")
+        raise Corrupt(f"it is {size:,} bytes long, and was longer; {how_to_repair(path)}", path)
 
 
 def frames_in_use(path: Path) -> int:

@@ -75,7 +75,7 @@ class Checkpoint:
         columns = np.searchsorted(self.curves.times, wanted)
         recorded = self.curves.times
         if wanted.size and (columns[-1] >= recorded.size or not np.array_equal(recorded[columns], wanted)):
-            raise SnapshotError(f"at t = {self.t:,} not every time was recorded that is asked for")
+            raise SnapshotError(f"at t = {self.t:,} not every time was recorded that is asked for", part="curves")
         return self.curves.columns(columns)
 
 

@@ -82,7 +82,7 @@ def _advance_checked(batch: CompiledBatch, group: Group, block: Block, snapshot:
     interpret(batch, group, lane, block, (position, position + 1), guard)
     t = block.first + position
     problem = f"it failed at step {t} when compiled ({reason}), and not when interpreted"
-    raise AgentError(guard.name, f"{problem}; {SAME}", t)
+    raise AgentError(guard.name, f"{problem}; {SAME}", t, run=guard.run)
 
 
 def _reason(error: Exception) -> str:
@@ -169,7 +169,9 @@ def check_agreement(batch: CompiledBatch, group: Group, block: Block, interprete
     same = compiled == interpreted[2:]
     differing = difference(interpreted.knowledge, group.known_by(0)) if same else "what it does"
     if differing is not None:
-        raise AgentError(guard.name, f"after step {t} {differing} differs between the two engines; {SAME}", t)
+        problem = f"after step {t} {differing} differs between the two engines; {SAME}"
+        array = differing.removeprefix("its ") if same else None
+        raise AgentError(guard.name, problem, t, run=guard.run, array=array)
 
 
 def difference(one: Knowledge, other: Knowledge) -> str | None:

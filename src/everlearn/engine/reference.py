@@ -128,7 +128,9 @@ class ReferenceBatch:
         self.t = checkpoint.t
         for row, (agent, loop, entry) in enumerate(zip(self.agents, self.loops, checkpoint.each, strict=True)):
             if entry is None or not isinstance(loop.environment, RestorableEnvironment):
-                raise SnapshotError(f"the environment of {self.plan.task.name!r} cannot be restored")
+                raise SnapshotError(
+                    f"the environment of {self.plan.task.name!r} cannot be restored", part="environment"
+                )
             aleatoric_state = as_label(entry["aleatoric"])
             epistemic = {name.partition("/")[2]: array[row] for name, array in checkpoint.arrays.items()}
             agent.restore(AgentState(aleatoric_state, epistemic, entry["algorithmic"]))

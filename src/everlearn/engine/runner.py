@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from everlearn.agents.design import Design
 from everlearn.agents.guard import Guard, build_knowledge
 from everlearn.engine.curves import Curves, concatenate
 from everlearn.engine.plan import Finished, Plan, Progress
@@ -52,7 +53,7 @@ def choose_engine(plan: Plan, engine: str, table: AnyTable | None) -> str:
     except CompilationError as error:
         if engine == "compiled":
             raise
-        warnings.warn(f"{error}; running in the reference engine, which is slower", stacklevel=2)
+        warnings.warn(ReferenceWarning(error), stacklevel=2)
         return "reference"
     return "compiled"
 
@@ -73,7 +74,19 @@ def _try_compiling(plan: Plan, table: AnyTable) -> None:
     except Exception as error:
         if not (plan.design.own or isinstance(error, NumbaError)):
             raise
-        raise CompilationError(f"the agent {plan.design.name!r} cannot be compiled: {_reason(error)}") from error
+        raise _not_compiled(plan.design, _reason(error)) from error
+
+
+class ReferenceWarning(UserWarning):
+    """An agent cannot be compiled, and runs in the reference engine: ``agent`` is its name, and ``error`` says why."""
+
+    def __init__(self, error: CompilationError) -> None:
+        self.error, self.agent = error, error.agent
+        super().__init__(f"{error}; running in the reference engine, which is slower")
+
+
+def _not_compiled(design: Design, reason: str) -> CompilationError:
+    return CompilationError(f"the agent {design.name!r} cannot be compiled: {reason}", design.name)
 
 
 def _try_own(plan: Plan, table: AnyTable) -> None:
@@ -90,7 +103,8 @@ def _try_own(plan: Plan, table: AnyTable) -> None:
     design = plan.design
     trial = Plan(plan.task, design, min(plan.steps, TRIED), 1, plan.seed)
     if difference(*(build_knowledge(design, table.indexed) for _ in range(2))) is not None:
-        raise AgentError(design.name, "build returned something else when it was called again; it must be repeatable")
+        problem = "build returned something else when it was called again; it must be repeatable"
+        raise AgentError(design.name, problem, function="build")
     batch = CompiledBatch(trial, table, [0], 1)
     group, guard = batch.groups[0], Guard(design, table.indexed)
     block = Timeline(design.schedule).next(trial.steps)
@@ -100,7 +114,7 @@ def _try_own(plan: Plan, table: AnyTable) -> None:
         problem = f"in {first.steps} steps it did something else when it was run again with the same seed"
         raise AgentError(design.name, f"{problem}; its functions must depend on their arguments alone")
     if (reason := unsafe(design.act, design.learn)) is not None:
-        raise CompilationError(f"the agent {design.name!r} cannot be compiled: {reason}")
+        raise _not_compiled(design, reason)
     check_agreement(batch, group, block, first, guard)
 
 

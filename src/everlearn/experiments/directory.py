@@ -36,7 +36,7 @@ class Directory:
         self.path = expanded(path)
         self.cells = Cells(self.path / CELLS)
         if self.path.exists() and not self.path.is_dir():
-            raise StoreError(f"{self.path}: is a file; give a directory")
+            raise StoreError("is a file; give a directory", self.path)
 
     @property
     def manifest(self) -> Manifest | None:
@@ -47,26 +47,26 @@ class Directory:
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise Damaged(f"{file}: is damaged ({error})") from None
+            raise Damaged(f"is damaged ({error})", file) from None
         except OSError as error:
-            raise StoreError(f"{file}: cannot be read: {error.strerror}") from None
+            raise StoreError(f"cannot be read: {error.strerror}", file) from None
         if not isinstance(document, dict):
-            raise Damaged(f"{file}: is damaged (it is not complete)")
+            raise Damaged("is damaged (it is not complete)", file)
         if isinstance(document.get("schema"), int):
             refuse_newer(file, document["schema"])
         if document.pop("sha256", None) != _hash(document):
-            raise Damaged(f"{file}: is damaged (its checksum is wrong)")
+            raise Damaged("is damaged (its checksum is wrong)", file)
         return cast("Manifest", document)
 
     def refuse_agents(self) -> None:
         """Raise if the directory has durable agents and no experiment: cells would be written among their files."""
         if not (self.path / MANIFEST).exists() and (is_begun(self.path) or shards_of(self.path)):
-            raise StoreError(f"{self.path}: there are durable agents in it; give the experiment a directory of its own")
+            raise StoreError("there are durable agents in it; give the experiment a directory of its own", self.path)
 
     def read_manifest(self) -> Manifest:
         """Return the manifest; raise if the directory has none."""
         if (manifest := self.manifest) is None:
-            raise StoreError(f"{self.path}: there is no experiment here; make one with 'everlearn experiment run'")
+            raise StoreError("there is no experiment here; make one with 'everlearn experiment run'", self.path)
         return manifest
 
     def write_manifest(self, manifest: Manifest) -> None:
@@ -82,7 +82,7 @@ class Directory:
         return hashlib.sha256(data).hexdigest()
 
     def read_cells(
-        self, names: Sequence[str], damaged: list[str] | None = None
+        self, names: Sequence[str], damaged: list[Damaged] | None = None
     ) -> Iterator[tuple[str, StoredCell | None]]:
         """Yield each cell by its name, None if it does not exist; raise if it is damaged.
 
@@ -93,8 +93,8 @@ class Directory:
                 yield name, self.cells.read(name)
             except Damaged as error:
                 if damaged is None:
-                    raise Damaged(f"{error}; run the experiment again to recompute it") from None
-                damaged.append(str(error))
+                    raise Damaged(f"{error.problem}; run the experiment again to recompute it", error.path) from None
+                damaged.append(error)
                 yield name, None
 
     def altered_tables(self) -> list[str]:

@@ -26,7 +26,7 @@ from everlearn.files import refuse_unwritable
 from everlearn.locks import gathering, working
 from everlearn.machine import cores
 from everlearn.results.provenance import provenance
-from everlearn.results.store import Damaged, Notes
+from everlearn.results.store import Damaged, DamageWarning, Notes
 
 ROW = 64
 """The approximate number of bytes in a row of the table of runs."""
@@ -171,8 +171,9 @@ class _Execution:
         manifest = self._previous_manifest()
         if manifest is not None and manifest["provenance"]["arithmetic"] != self.provenance["arithmetic"]:
             raise StoreError(
-                f"{self.directory.path}: was computed on a machine whose arithmetic differs in the last bit "
-                f"({manifest['provenance']['host']}); resume it there, or give another directory"
+                "was computed on a machine whose arithmetic differs in the last bit "
+                f"({manifest['provenance']['host']}); resume it there, or give another directory",
+                self.directory.path,
             )
         pending, notes = self._read_cells()
         if pending:
@@ -196,14 +197,14 @@ class _Execution:
             return self.directory.manifest
         except Damaged as error:
             if not quiet:
-                warnings.warn(f"{error}; it is written again", stacklevel=4)
+                warnings.warn(DamageWarning(error, "it is written again"), stacklevel=4)
             return None
 
     def _read_cells(self) -> tuple[list[Pending], dict[str, Notes]]:
         """Return the cells that are not finished, and the notes of all cells that were begun."""
         pending: list[Pending] = []
         notes: dict[str, Notes] = {}
-        damaged: list[str] = []
+        damaged: list[Damaged] = []
         steps = steps_done = 0
         by_name = {cell.name: cell for cell in self.own_cells}
         for name, stored in self.directory.read_cells(list(by_name), damaged):
@@ -217,8 +218,8 @@ class _Execution:
             steps_done += min(entry.t, length) * len(cell.runs)
             if entry.t < length:
                 pending.append(entry)
-        for message in damaged:
-            warnings.warn(f"{message}; it is computed again", stacklevel=4)
+        for error in damaged:
+            warnings.warn(DamageWarning(error, "it is computed again"), stacklevel=4)
         self.watcher.begin(len(by_name), len(by_name) - len(pending), steps, steps_done)
         return pending, notes
 

@@ -22,7 +22,7 @@ from everlearn.files import expanded, refuse_unwritable, replacing
 from everlearn.labels import counted
 from everlearn.results.arm import Arm, arms
 from everlearn.results.result import Result
-from everlearn.results.store import full_disk
+from everlearn.results.store import Damaged, full_disk
 from everlearn.results.tables import FORMATS, encoded, runs_table
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Experiment:
         recorded = read_arms(self.directory)
         if not recorded:
             steps = self.manifest["steps"]
-            raise StoreError(f"{self.directory.path}: no cell has reached {steps:,} steps yet; run it again to resume")
+            raise StoreError(f"no cell has reached {steps:,} steps yet; run it again to resume", self.directory.path)
         return recorded
 
     @cached_property
@@ -100,7 +100,7 @@ class Experiment:
     @property
     def status(self) -> dict[str, Any]:
         """The progress as a JSON document: cells and steps done, what is damaged, and how long it took."""
-        damaged: list[str] = []
+        damaged: list[Damaged] = []
         runs = {cell["name"]: range(*cell["runs"]) for entry in self.manifest["variants"] for cell in entry["cells"]}
         steps, begun, done, steps_done, seconds = self.manifest["steps"], 0, 0, 0, 0.0
         for name, cell in self.directory.read_cells(list(runs), damaged):
@@ -121,7 +121,7 @@ class Experiment:
             "steps_done": steps_done,
             "seconds_worked": seconds,
             "cells_unused": len(stored - runs.keys()),
-            "damaged": damaged,
+            "damaged": [str(error) for error in damaged],
             "steps_each": steps,
             "tables_steps": self.manifest["tables_steps"],
             "altered_tables": self.directory.altered_tables(),

@@ -81,7 +81,21 @@ class Manifest(TypedDict):
 
 
 class PlatformWarning(UserWarning):
-    """Parts of an experiment are computed on platforms whose results may differ in the last bit."""
+    """Parts of an experiment are computed on platforms whose results may differ in the last bit.
+
+    Parameters
+    ----------
+    path:
+        the directory of the experiment
+    differences:
+        how the other platform differs from this one, one clause per difference
+
+    """
+
+    def __init__(self, path: Path, differences: Sequence[str]) -> None:
+        self.path, self.differences = path, list(differences)
+        what = f"was computed on another platform ({'; '.join(differences)})"
+        super().__init__(f"{path}: {what}; results may differ in the last bit")
 
 
 def make_manifest(
@@ -171,6 +185,4 @@ def warn_of_other_platforms(path: Path, manifest: Manifest | None, unfinished: I
     begun = [Platform.read(notes["platform"]) for notes in unfinished if isinstance(notes.get("platform"), Mapping)]
     others = [platform for platform in begun if platform != here] or ([] if here in stored else stored)
     if others:
-        differences = "; ".join(here.differences(others[-1]))
-        message = f"{path}: was computed on another platform ({differences}); results may differ in the last bit"
-        warnings.warn(message, PlatformWarning, stacklevel=4)
+        warnings.warn(PlatformWarning(path, here.differences(others[-1])), stacklevel=4)

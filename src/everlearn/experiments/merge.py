@@ -13,7 +13,7 @@ from everlearn.experiments.manifest import Manifest, join_platforms
 from everlearn.experiments.tables import write_tables
 from everlearn.files import refuse_unwritable, replacing
 from everlearn.locks import gathering, working
-from everlearn.results.store import full_disk
+from everlearn.results.store import Damaged, DamageWarning, full_disk
 
 
 def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directory:
@@ -46,15 +46,15 @@ def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directo
 
 def _copy_cells(names: list[str], source: Directory, target: Directory) -> None:
     """Copy the cells that have more steps in the source than in the target."""
-    damaged: list[str] = []
+    damaged: list[Damaged] = []
     steps = {name: cell.checkpoint.t for name, cell in target.read_cells(names, damaged=[]) if cell is not None}
     for name, cell in source.read_cells(names, damaged):
         if cell is not None and cell.checkpoint.t > steps.get(name, -1):
             path = target.cells.path(name)
             with full_disk(path), source.cells.path(name).open("rb") as original, replacing(path) as copy:
                 shutil.copyfileobj(original, copy)
-    for message in damaged:
-        warnings.warn(f"{message}; it is left out", stacklevel=2)
+    for error in damaged:
+        warnings.warn(DamageWarning(error, "it is left out"), stacklevel=2)
 
 
 def _refuse_other(first: Directory, expected: Manifest, second: Directory, other: Manifest) -> None:
@@ -65,15 +65,16 @@ def _refuse_other(first: Directory, expected: Manifest, second: Directory, other
     }
     for key, equal in same.items():
         if not equal:
-            raise StoreError(f"{second.path}: its {key} differs from that of {first.path}; merge one experiment")
+            raise StoreError(f"its {key} differs from that of {first.path}; merge one experiment", second.path)
     if _cell_names(expected) != _cell_names(other):
         raise StoreError(
-            f"{second.path}: a task or an agent is another version than in {first.path}; run one of them again"
+            f"a task or an agent is another version than in {first.path}; run one of them again", second.path
         )
     if expected["provenance"]["arithmetic"] != other["provenance"]["arithmetic"]:
         raise StoreError(
-            f"{second.path}: was computed on a machine whose arithmetic differs from that of {first.path}; "
-            "merge results of equal arithmetic only"
+            f"was computed on a machine whose arithmetic differs from that of {first.path}; "
+            "merge results of equal arithmetic only",
+            second.path,
         )
 
 

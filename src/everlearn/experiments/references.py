@@ -28,6 +28,15 @@ class Optimum(TypedDict):
     """The best over aleatoric states, by name."""
 
 
+class OptimumWarning(UserWarning):
+    """The optimum that a task states is not that of its model."""
+
+    def __init__(self, task: str, stated: float, optimum: float) -> None:
+        self.task, self.stated, self.optimum = task, stated, optimum
+        message = f"task {task!r} states the optimum {stated:.6g}, its model has {optimum:.6g}"
+        super().__init__(f"{message}; correct the statement")
+
+
 def reference_lines(task: Task, identity: str | None = None) -> dict[str, float]:
     """Return the average rewards of the best policies, if they can be computed in a few seconds.
 
@@ -40,8 +49,7 @@ def reference_lines(task: Task, identity: str | None = None) -> dict[str, float]
         lines[OPTIMUM] = averages.optimum
         stated = task.references.get("optimum", averages.optimum)
         if abs(stated - averages.optimum) > DIFFERENT * max(1.0, abs(stated)):
-            message = f"task {task.name!r} states the optimum {stated:.6g}, its model has {averages.optimum:.6g}"
-            warnings.warn(f"{message}; correct the statement", stacklevel=2)
+            warnings.warn(OptimumWarning(task.name, stated, averages.optimum), stacklevel=2)
     elif averages.lower is not None and averages.upper is not None:
         lines |= {AT_LEAST: averages.lower, AT_MOST: averages.upper}
     if averages.best is not None:

@@ -17,11 +17,11 @@ from everlearn.results.arm import Arm, arms, with_policy
 from everlearn.results.platform import Platform
 from everlearn.results.references import AT_LEAST, AT_MOST
 from everlearn.results.result import Result
-from everlearn.results.store import StoredCell
+from everlearn.results.store import Damaged, DamageWarning, StoredCell
 from everlearn.results.tables import encoded, rows_table, runs_table
 
 
-def read_arms(directory: Directory, damaged: list[str] | None = None) -> list[Arm]:
+def read_arms(directory: Directory, damaged: list[Damaged] | None = None) -> list[Arm]:
     """Return the finished runs of every variant; ``damaged`` is as in :meth:`Directory.read_cells`."""
     manifest = directory.read_manifest()
     times = recording_times(manifest["steps"], manifest["per_decade"])
@@ -111,7 +111,7 @@ def write_tables(directory: Directory, seconds: float = 0.0) -> None:
 
     Damaged cells are left out with a warning.  If no run is finished, tables of fewer steps stay as they are.
     """
-    damaged: list[str] = []
+    damaged: list[Damaged] = []
     recorded, manifest = read_arms(directory, damaged), directory.read_manifest()
     if recorded:
         tables = {"runs.parquet": runs_table(recorded), "summary.parquet": rows_table(summary(arms(recorded)))}
@@ -122,12 +122,12 @@ def write_tables(directory: Directory, seconds: float = 0.0) -> None:
         entry["seconds"] = sum(cell.notes["seconds"] for _, cell in cells if cell is not None)
     manifest["seconds"] += seconds
     directory.write_manifest(manifest)
-    for message in damaged:
-        warnings.warn(f"{message}; it is left out", stacklevel=2)
+    for error in damaged:
+        warnings.warn(DamageWarning(error, "it is left out"), stacklevel=2)
 
 
 def _finished(
-    directory: Directory, manifest: Manifest, entry: VariantEntry, damaged: list[str] | None = None
+    directory: Directory, manifest: Manifest, entry: VariantEntry, damaged: list[Damaged] | None = None
 ) -> Iterator[StoredCell]:
     for _, cell in directory.read_cells([cell["name"] for cell in entry["cells"]], damaged):
         if cell is not None and cell.checkpoint.t >= manifest["steps"]:

@@ -49,7 +49,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> Path:
         with replacing(target) as file:
             np.savez(file, allow_pickle=False, **{_TEXT: np.frombuffer(text, dtype=np.uint8)}, **arrays)
     except OSError as error:
-        raise StoreError(f"{target}: {error.strerror or error}") from None
+        raise StoreError(f"{error.strerror or error}", target) from None
     return target
 
 
@@ -104,19 +104,17 @@ def load(path: str | os.PathLike[str]) -> Result:
     target = _as_path(path)
     if target.is_dir():
         if not (target / NAME).is_file():
-            raise StoreError(
-                f"{target}: is a folder without {NAME}; open an experiment with everlearn.Experiment(path)"
-            )
+            raise StoreError(f"is a folder without {NAME}; open an experiment with everlearn.Experiment(path)", target)
         target /= NAME
     try:
         with target.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             entries = {name: archive[name] for name in archive.files}
         text = json.loads(entries.pop(_TEXT).tobytes()) if _TEXT in entries else {}
     except FileNotFoundError:
-        raise StoreError(f"{target}: there is no such file") from None
+        raise StoreError("there is no such file", target) from None
     except UNREADABLE as error:
         why = "" if "pickle" in str(error) else f" ({error})"  # NumPy's advice would be bad advice
-        raise StoreError(f"{target}: not a complete result{why}") from None
+        raise StoreError(f"not a complete result{why}", target) from None
     return _read(target, text, entries)
 
 
@@ -130,14 +128,14 @@ def _read(target: Path, text: Any, entries: dict[str, Any]) -> Result:
     schema = text.get("schema") if isinstance(text, dict) else None
     if not isinstance(schema, int) or isinstance(schema, bool):
         kind = "is the state of an agent; give it to agent.load" if "agent_state.json" in entries else "is no result"
-        raise StoreError(f"{target}: {kind}; a result is written by Result.save")
+        raise StoreError(f"{kind}; a result is written by Result.save", target)
     if schema > SCHEMA:
-        raise StoreError(f"{target}: schema version {schema}, this everlearn reads {SCHEMA}; use a newer everlearn")
+        raise StoreError(f"schema version {schema}, this everlearn reads {SCHEMA}; use a newer everlearn", target)
     wrong = [name for name, kinds in _KINDS.items() if not isinstance(text.get(name, ...), kinds)]
     arrays = {name: entries.get(name) for name in ARRAYS}
     if wrong or not _fit(arrays, text):
         what = repr(wrong[0] if wrong else "an array")
-        raise StoreError(f"{target}: not a complete result ({what} is missing or damaged)")
+        raise StoreError(f"not a complete result ({what} is missing or damaged)", target)
     values: dict[str, Any] = {**{name: text[name] for name in _KINDS}, **arrays}
     return Result(**{**values, "platform": Platform.read(text["platform"])})
 

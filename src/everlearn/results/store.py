@@ -32,6 +32,14 @@ class Damaged(StoreError):  # noqa: N818 - reads as what it is
     """Raised for a file that is torn or was altered."""
 
 
+class DamageWarning(UserWarning):
+    """A damaged file of an experiment is done without: ``path`` is the file, and ``error`` says what is wrong."""
+
+    def __init__(self, error: Damaged, consequence: str) -> None:
+        self.error, self.path = error, error.path
+        super().__init__(f"{error}; {consequence}")
+
+
 class Notes(TypedDict, total=False):
     """What is stored with a cell besides its checkpoint; older versions stored less."""
 
@@ -115,10 +123,10 @@ class Cells:
             return None, {}
         except UNREADABLE as error:
             why = "it is no archive" if "pickle" in str(error) else str(error)  # NumPy's advice would be bad advice
-            raise Damaged(f"{path}: is damaged ({why})") from None
+            raise Damaged(f"is damaged ({why})", path) from None
         wrong = [name for name, array in arrays.items() if _hash(array) != text["sha256"][name]]
         if wrong or text["cell"] != cell:
-            raise Damaged(f"{path}: is damaged (the checksum of {wrong[0] if wrong else 'its name'!r} is wrong)")
+            raise Damaged(f"is damaged (the checksum of {wrong[0] if wrong else 'its name'!r} is wrong)", path)
         return text, arrays
 
 
@@ -126,7 +134,7 @@ def refuse_newer(path: Path, schema: Any) -> None:
     """Raise if a newer everlearn wrote this."""
     if not isinstance(schema, int) or schema > SCHEMA:
         remedy = f"this everlearn reads up to {SCHEMA}; use a newer one"
-        raise StoreError(f"{path}: schema version {schema!r}, {remedy}")
+        raise StoreError(f"schema version {schema!r}, {remedy}", path)
 
 
 def _sha(data: bytes) -> bytes:
@@ -147,5 +155,5 @@ def full_disk(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             remedy = "nothing that was committed is lost; make room and run the same command again"
-            raise StoreError(f"{path}: {error.strerror}; {remedy}") from error
+            raise StoreError(f"{error.strerror}; {remedy}", path) from error
         raise

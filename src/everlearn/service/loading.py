@@ -252,7 +252,7 @@ class Loader:
             threading.Thread(target=self._run, args=(name, load), name="loader", daemon=True).start()
         except RuntimeError as error:
             load.result.cancel()
-            raise LiveError(f"agent {name}: it cannot be loaded now: {error}") from None
+            raise LiveError(f"agent {name}: it cannot be loaded now: {error}", agent=name) from None
         return load
 
     def _run(self, name: str, running: Load) -> None:
@@ -266,7 +266,7 @@ class Loader:
         except Exception as error:
             future.set_exception(error)
         except BaseException as error:  # what would end a thread must not end the event loop
-            future.set_exception(LiveError(f"agent {name}: loading it ended with {error!r}"))
+            future.set_exception(LiveError(f"agent {name}: loading it ended with {error!r}", agent=name))
         finally:
             running.leave()
 
@@ -348,7 +348,7 @@ class LoadingCommitter(Committer[Agents]):
                 await asyncio.wrap_future(load.ready)
             loaded = await result
         if loaded is None:  # nobody stops it
-            raise LiveError(f"agent {name}: loading it was stopped")
+            raise LiveError(f"agent {name}: loading it was stopped", agent=name)
         return loaded
 
     def _end(self, name: str, task: asyncio.Task[None]) -> None:

@@ -39,7 +39,7 @@ def act(agents: Agents, name: str, body: ActIn) -> dict[str, Any]:
     """Return the action for the step that is due; ``again`` withdraws one that was chosen among other actions."""
     core = agents.core(name)
     if body.step is not None and body.step != core.next_step:
-        raise Conflict(f"step {body.step} is not due; step {core.next_step} is", core.next_step)
+        raise Conflict(f"step {body.step} is not due; step {core.next_step} is", core.next_step, step=body.step)
     if body.again:
         require(body.step is not None, "step", None, "again withdraws an action: name its step")
         core.require_working()
@@ -122,7 +122,7 @@ def _repeated(agents: Agents, core: Core, body: ObserveIn) -> Entry | None:
         if (row := error.recorded) is not None:
             row = {**row, "state": row["next_state"]}
             row = {name: row[name] for name in (*CONTENT, *MEASURES) if name in row}
-        raise Conflict(str(error), error.expected, row) from None
+        raise Conflict(str(error), error.expected, row, step=error.step, field=error.field) from None
 
 
 def _outcome(body: ObserveIn) -> Outcome:
@@ -177,7 +177,8 @@ def _after(agents: Agents, core: Core, body: StepIn) -> dict[str, Any]:
         return _proposed(agents, core, body.next_allowed)
     entry = agents.store.recorded(core.number, body.step + 1)
     if entry is None:
-        raise Conflict(f"step {body.step + 1} is past, and the journal does not reach back so far", core.next_step)
+        message = f"step {body.step + 1} is past, and the journal does not reach back so far"
+        raise Conflict(message, core.next_step, step=body.step + 1)
     row = entry.described(core.agent.task)
     answer = {"step": row["step"], "action": row["proposed"], "state": row["state"], "mode": row["mode"]}
     return answer if row["allowed"] is None else {**answer, "allowed": row["allowed"]}

@@ -110,16 +110,16 @@ def _locate(directory: Path, stores: list[Path], shards: int) -> Placement:
     for number, store in enumerate(stores):
         names, departing, moved = _names(store)
         if moved and number >= shards:
-            raise LiveError(f"{directory}: {store.name} knows where agents were moved; give --shards {len(stores)}")
+            raise LiveError(f"{store.name} knows where agents were moved; give --shards {len(stores)}", directory)
         if names and number >= shards:
             what = f"{store.name} has {len(names):,} agents, such as {names[0]}"
-            raise LiveError(f"{directory}: {what}; give --shards {len(stores)}, or move them to other shards first")
+            raise LiveError(f"{what}; give --shards {len(stores)}, or move them to other shards first", directory)
         gone |= dict.fromkeys(moved, number)
         leaving |= dict.fromkeys((name for name in names if name in departing), number)
         present = dict.fromkeys((name for name in names if name not in departing), number)
         for name in present.keys() & owned.keys():
             what = f"the agent {name} is in shard-{owned[name]} and in {store.name}"
-            raise LiveError(f"{directory}: {what}; find out which is older, and delete it there")
+            raise LiveError(f"{what}; find out which is older, and delete it there", directory)
         owned |= present
     placement = Placement(shards)
     for name, number in {**gone, **leaving, **owned}.items():
@@ -170,7 +170,7 @@ def _finish_move(stores: list[Path], store: Path, name: str, note: dict[str, Any
         with Reader(other) as reader:
             taken = Arrivals.of(reader, name).has_taken(note["move"])
             if not taken and name in reader.names():
-                raise Corrupt(f"{other}: there is an agent {name!r}, and it did not come by the move {note['move']}")
+                raise Corrupt(f"there is an agent {name!r}, and it did not come by the move {note['move']}", other)
     with Store(store) as opened:
         if taken:
             complete(opened, name)

@@ -108,7 +108,7 @@ def attend(
         stop_telemetry()
     if not server.asked:
         part = "committer" if sandbox.alive else "sandbox"
-        raise LiveError(f"{directory}: the service ended because its {part} did; the log says why")
+        raise LiveError(f"the service ended because its {part} did; the log says why", directory)
 
 
 def observe(app: ASGIApp, committer: LoadingCommitter, settings: Settings) -> tuple[ASGIApp, Callable[[], None]]:

@@ -128,7 +128,7 @@ def serve_shard(place: Place, placement: Placement, settings: Settings) -> None:
     """Serve the agents of one shard until a signal, or until the front has ended."""
     logs.CONTEXT["shard"] = place.number
     if not is_begun(place.directory):  # else an empty one would be begun in its place
-        raise LiveError(f"{place.directory}: the shard is gone; put it back, or a backup")
+        raise LiveError("the shard is gone; put it back, or a backup", place.directory)
     sandbox = Sandbox(settings.limits)  # before any thread is started
     for end in (place.inbox, *place.channels):
         end.setblocking(False)

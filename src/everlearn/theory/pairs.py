@@ -124,4 +124,4 @@ def completed_table(task: Task, max_pairs: int) -> PairTable | ArrayTable:
         table.complete()
         if table.expanded <= max_pairs:
             return table
-    raise TableFull(f"{full}; {remedy}")
+    raise TableFull(f"{full}; {remedy}", max_pairs)
