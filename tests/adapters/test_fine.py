@@ -14,6 +14,7 @@ from everlearn.adapters.fine import fine_reading, flat
 from everlearn.errors import InputError
 from everlearn.grids import Grid
 from tests.few import few
+from tests.refusal import refusal
 
 CAR = {"rewards": "-1", "termination_reward": 1}
 
@@ -56,13 +57,13 @@ def test_bounds_that_are_missing_come_from_a_trial():
 
 def test_what_cannot_be_read_is_refused():
     box = spaces.Box(0.0, 1.0, (2,), dtype=np.float64)
-    with pytest.raises(InputError, match="not a number"):
+    with pytest.raises(InputError, check=refusal("point")):
         read(box, [np.nan, 0])
-    with pytest.raises(InputError, match="give 2 coordinates"):
+    with pytest.raises(InputError, check=refusal("point", [0.0])):
         read(box, [0.0])
-    with pytest.raises(InputError, match="52 bits"):
+    with pytest.raises(InputError, check=refusal("observation space")):
         fine_reading(spaces.Box(0, 255, (60,)), list)
-    with pytest.raises(InputError, match="supported"):
+    with pytest.raises(InputError, check=refusal("observation space")):
         fine_reading(spaces.Text(5), list)
 
 
@@ -79,7 +80,7 @@ def test_the_resolution_follows_the_agent():
 def test_boxes_without_bounds_need_an_agent_with_features():
     pole = el.from_gymnasium("CartPole-v1", termination_reward=-1)
     assert isinstance(pole.states, Grid)
-    with pytest.raises(InputError, match="agent: 'q-learning'; needs a table; give an agent with features"):
+    with pytest.raises(InputError, check=refusal("agent", "q-learning")):
         el.Agent(pole, "q-learning")
 
 
@@ -112,5 +113,5 @@ def test_compiled_steps_are_interpreted_steps_bit_for_bit(name):
 def test_actions_of_a_box_get_levels():
     pendulum = el.from_gymnasium("Pendulum-v1", action_levels=5, reward_levels=20, reward_range=(-17, 0))
     assert pendulum.actions == (0, 1, 2, 3, 4)
-    with pytest.raises(InputError, match="action_levels"):
+    with pytest.raises(InputError, check=refusal("task.action_levels", 1)):
         el.from_gymnasium("Pendulum-v1", action_levels=1)

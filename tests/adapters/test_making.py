@@ -55,26 +55,26 @@ def test_a_function_makes_one():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
         (
             ("NoSuchLake-v1", {}, OWN),
-            "environment: 'NoSuchLake-v1'; Gymnasium cannot make it: Environment `NoSuchLake`",
+            ("environment", "NoSuchLake-v1"),
         ),
-        (("FrozenLake-v1", {"wet": 1}, OWN), "Gymnasium cannot make it: .*wet"),
-        (("FrozenLake-v1", {"map_name": "9x9"}, OWN), "Gymnasium cannot make it: KeyError: '9x9'"),
-        (("FrozenLake-v1", {}, 0), "task.time_limit: 0; give a whole number of at least 1, none, or own"),
-        (("FrozenLake-v1", {}, "never"), "task.time_limit: 'never'"),
-        (("FrozenLake-v1", {}, True), "task.time_limit: True"),
-        (("no_such_module:Coin-v0", {}, OWN), "Gymnasium cannot make it: ModuleNotFoundError: .*no_such_module"),
-        ((3, {}, OWN), "environment: 3; give an identifier, or a function"),
-        ((dict, {"a": 1}, OWN), "task.options: {'a': 1}; a function of yours sets them itself"),
-        ((dict, {}, 5), "task.time_limit: 5; a function of yours sets it itself"),
-        ((dict, {}, OWN), "environment: {}; the function must return a gymnasium.Env"),
+        (("FrozenLake-v1", {"wet": 1}, OWN), ("environment", "FrozenLake-v1")),
+        (("FrozenLake-v1", {"map_name": "9x9"}, OWN), ("environment", "FrozenLake-v1")),
+        (("FrozenLake-v1", {}, 0), ("task.time_limit", 0)),
+        (("FrozenLake-v1", {}, "never"), ("task.time_limit", "never")),
+        (("FrozenLake-v1", {}, True), ("task.time_limit", True)),
+        (("no_such_module:Coin-v0", {}, OWN), ("environment", "no_such_module:Coin-v0")),
+        ((3, {}, OWN), ("environment", 3)),
+        ((dict, {"a": 1}, OWN), ("task.options", {"a": 1})),
+        ((dict, {}, 5), ("task.time_limit", 5)),
+        ((dict, {}, OWN), ("environment", {})),
     ],
 )
-def test_what_cannot_be_made_is_refused(arguments, message):
-    with pytest.raises(InputError, match=message) as caught:
+def test_what_cannot_be_made_is_refused(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)) as caught:
         Maker(*arguments).make()
     assert "\n" not in str(caught.value)
 

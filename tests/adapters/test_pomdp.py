@@ -13,6 +13,7 @@ from everlearn.adapters.pomdp_file import read_pomdp
 from everlearn.errors import InputError
 from everlearn.tasks.registry import make_task
 from everlearn.theory.beliefs import bracket
+from tests.refusal import refusal
 
 PREAMBLE = "discount: 0.9\nvalues: reward\nstates: a b c\nactions: stay go\nobservations: dim lit\n"
 REST = "T: * identity\nO: * uniform\n"
@@ -177,5 +178,5 @@ def test_errors_say_where(text, place, value):
 def test_a_short_file_that_describes_too_much_is_refused(tmp_path):
     file = tmp_path / "dense.pomdp"
     file.write_text("states: 500 actions: 1 observations: 500 T: * uniform O: * uniform")
-    with pytest.raises(InputError, match="125,000,000 combinations"):
+    with pytest.raises(InputError, check=refusal("file")):
         from_pomdp(file)

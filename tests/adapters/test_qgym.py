@@ -10,6 +10,7 @@ import everlearn as el
 from everlearn.errors import InputError
 from everlearn.tasks.networks import criss_cross, input_switch, six_class
 from everlearn.tasks.registry import make_task
+from tests.refusal import refusal
 
 SETTINGS = {
     "name": "criss_cross_bh",
@@ -101,5 +102,5 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path, text):
 
 
 def test_a_network_of_other_numbers_than_0_and_1_is_refused(tmp_path):
-    with pytest.raises(InputError, match="give a 0 or 1 for each server and queue; rates belong in mu"):
+    with pytest.raises(InputError, check=refusal("network", [[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]])):
         el.from_qgym(written(tmp_path, network=[[2, 0, 1], [0, 1, 0]]), seen=2)

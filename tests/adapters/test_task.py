@@ -226,29 +226,29 @@ def test_a_table_that_is_too_large_is_left_alone_and_says_so():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
-        ({"model": "perhaps"}, "task.model: 'perhaps'; give auto, true or false"),
-        ({"trial_steps": 0}, "task.trial_steps: 0; give at least 1"),
-        ({"trial_steps": 10**10}, "task.trial_steps: 10000000000; give at least 1, and at most 1,000,000"),
-        ({"trial_steps": 2.5}, "task.trial_steps: 2.5; give a whole number"),
-        ({"termination_reward": "x"}, "task.termination_reward: 'x'; give a number"),
-        ({"termination_reward": float("nan")}, "task.termination_reward: nan; give a finite number"),
-        ({"reward_levels": "x", "reward_range": "0,1"}, "task.reward_levels: 'x'; give a whole number"),
-        ({"reward_levels": 10**12, "reward_range": "0,1"}, "task.reward_levels: 1000000000000; give at least 2, and"),
-        ({"reward_range": "0,0.5"}, r"task.reward_range: \(0.0, 0.5\); must contain every reward: 0, 1; widen it"),
-        ({"raw": "perhaps"}, "task.raw: 'perhaps'; give true or false"),
-        ({"bins": "abc"}, "task.bins: 'abc'; give a whole number"),  # of no use here, and checked all the same
-        ({"tilings": 0}, "task.tilings: 0"),
-        ({"discretiser": "fuzzy"}, "task.discretiser: 'fuzzy'"),
-        ({"low": "x"}, "task.low: 'x'"),
-        ({"reward_levels": 5}, "task.reward_range: None; give the ends"),
-        ({"reward_levels": 5, "rewards": "0,1", "reward_range": "0,1"}, "task.rewards: '0,1'; are either listed or"),
-        ({"reward_levels": 10**5, "reward_range": "0,1"}, "number of observations: 4800000; give fewer bins or"),
+        ({"model": "perhaps"}, ("task.model", "perhaps")),
+        ({"trial_steps": 0}, ("task.trial_steps", 0)),
+        ({"trial_steps": 10**10}, ("task.trial_steps", 10000000000)),
+        ({"trial_steps": 2.5}, ("task.trial_steps", 2.5)),
+        ({"termination_reward": "x"}, ("task.termination_reward", "x")),
+        ({"termination_reward": float("nan")}, ("task.termination_reward",)),
+        ({"reward_levels": "x", "reward_range": "0,1"}, ("task.reward_levels", "x")),
+        ({"reward_levels": 10**12, "reward_range": "0,1"}, ("task.reward_levels", 1000000000000)),
+        ({"reward_range": "0,0.5"}, ("task.reward_range", (0.0, 0.5))),
+        ({"raw": "perhaps"}, ("task.raw", "perhaps")),
+        ({"bins": "abc"}, ("task.bins", "abc")),  # of no use here, and checked all the same
+        ({"tilings": 0}, ("task.tilings", 0)),
+        ({"discretiser": "fuzzy"}, ("task.discretiser", "fuzzy")),
+        ({"low": "x"}, ("task.low", "x")),
+        ({"reward_levels": 5}, ("task.reward_range", None)),
+        ({"reward_levels": 5, "rewards": "0,1", "reward_range": "0,1"}, ("task.rewards", "0,1")),
+        ({"reward_levels": 10**5, "reward_range": "0,1"}, ("number of observations", 4800000)),
     ],
 )
-def test_what_cannot_be_is_refused(arguments, message):
-    with pytest.raises(InputError, match=message):
+def test_what_cannot_be_is_refused(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         el.from_gymnasium("FrozenLake-v1", **arguments)
 
 

@@ -11,6 +11,7 @@ from tests.agents import literal
 from tests.agents.literal import exact
 from tests.agents.side_by_side import compare
 from tests.few import few
+from tests.refusal import refusal
 from tests.worlds import corridor, environment_stream, random_mdp
 
 Q_INIT = [[1.0, 2.0], [4.0, 3.5]]
@@ -109,22 +110,22 @@ def test_optimism_follows_from_the_duration():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "refused"),
     [
-        ({"horizon": 0.5}, "agent.horizon: 0.5; give .*at least 1"),
-        ({"optimism": -1}, "agent.optimism: -1.0; give .*at least 0"),
-        ({"optimism": "inf"}, "agent.optimism: inf; give"),
-        ({"optimism": 1, "horizon": "inf"}, "agent.horizon: inf; give"),
-        ({"optimism": 1, "q_init": "nan"}, "agent.q_init: .*nan.*; give finite values"),
+        ({"horizon": 0.5}, ("agent.horizon", 0.5)),
+        ({"optimism": -1}, ("agent.optimism", -1.0)),
+        ({"optimism": "inf"}, ("agent.optimism",)),
+        ({"optimism": 1, "horizon": "inf"}, ("agent.horizon",)),
+        ({"optimism": 1, "q_init": "nan"}, ("agent.q_init", "nan")),
         (
             {"optimism": 1, "q_init": [1, 2, 3]},
-            r"agent.q_init: \[1, 2, 3\]; give a number, or an array of shape \(2, 2\)",
+            ("agent.q_init", [1, 2, 3]),
         ),
-        ({"optimism": 1, "q_init": "much"}, r"agent.q_init: 'much'; give a number, or an array of shape \(2, 2\)"),
-        ({}, "agent.duration: None; give the number of steps that the agent will run for"),
+        ({"optimism": 1, "q_init": "much"}, ("agent.q_init", "much")),
+        ({}, ("agent.duration", None)),
     ],
 )
-def test_it_refuses(parameters, message):
+def test_it_refuses(parameters, refused):
     given = {f"agent.{name}": value for name, value in parameters.items()}
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, check=refusal(*refused)):
         el.Agent("service-station", "discounted-subroutine", parameters=given)

@@ -12,6 +12,7 @@ from everlearn.agents.lattice import Lattice, back_up, lattice, move_between
 from everlearn.aleatoric.places import find_places
 from everlearn.errors import InputError
 from everlearn.tasks.queueing_network import queueing_network
+from tests.refusal import refusal
 from tests.worlds import environment_stream
 
 LARGE = 1e6
@@ -191,5 +192,5 @@ def test_a_task_whose_moves_would_take_too_much_memory_is_refused():
     assert built.counts.size > 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("everlearn.agents.lattice.MOST_ENTRIES", built.counts.size)
-        with pytest.raises(InputError, match="use planner"):
+        with pytest.raises(InputError, check=refusal("agent", "lattice")):
             lattice().build(el.IndexedTask(task))

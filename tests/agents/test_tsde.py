@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from everlearn.errors import InputError
 from everlearn.randomness import KEY, WORDS, draw_key, seed_words, stream_of
 from tests.agents.episodic import Psrl, Tsde
 from tests.few import few
+from tests.refusal import refusal
 from tests.worlds import agent_stream, environment_stream, random_mdp
 
 PRIOR = 1.0
@@ -156,20 +156,20 @@ def test_regret_of_psrl_is_that_of_the_package():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "refused"),
     [
-        ({"prior": 0}, "agent.prior: 0.0; give a number from 1e-300 to 1e+300"),
-        ({"prior": 1e-310}, "agent.prior: 1e-310; give a number from 1e-300 to 1e+300"),
-        ({"prior": "inf"}, "agent.prior: inf; give a number from 1e-300 to 1e+300"),
-        ({"rewards": "known"}, "agent.rewards: 'known'; give beta or mean"),
-        ({"reward_prior": -1}, "agent.reward_prior: -1.0; give a number from 1e-300 to 1e+300"),
-        ({"reward_prior": 1e308}, "agent.reward_prior: 1e+308; give a number from 1e-300 to 1e+300"),
-        ({"precision": 0}, "agent.precision: 0.0; give a finite number above 0"),
-        ({"sweeps": 0}, "agent.sweeps: 0; give a whole number of at least 1, at most 1e+18"),
-        ({"sweeps": 2**63}, f"agent.sweeps: {2**63}; give a whole number of at least 1, at most 1e+18"),
+        ({"prior": 0}, ("agent.prior", 0.0)),
+        ({"prior": 1e-310}, ("agent.prior", 1e-310)),
+        ({"prior": "inf"}, ("agent.prior",)),
+        ({"rewards": "known"}, ("agent.rewards", "known")),
+        ({"reward_prior": -1}, ("agent.reward_prior", -1.0)),
+        ({"reward_prior": 1e308}, ("agent.reward_prior", 1e308)),
+        ({"precision": 0}, ("agent.precision", 0.0)),
+        ({"sweeps": 0}, ("agent.sweeps", 0)),
+        ({"sweeps": 2**63}, ("agent.sweeps", 9223372036854775808)),
     ],
 )
-def test_it_refuses(parameters, message):
+def test_it_refuses(parameters, refused):
     given = {f"agent.{name}": value for name, value in parameters.items()}
-    with pytest.raises(InputError, match=re.escape(message)):
+    with pytest.raises(InputError, check=refusal(*refused)):
         el.Agent("service-station", "tsde", parameters=given)

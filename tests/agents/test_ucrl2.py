@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from everlearn.agents.counts import REWARD
 from everlearn.errors import InputError
 from tests.agents.episodic import Ucrl2
 from tests.few import few
+from tests.refusal import refusal
 from tests.worlds import corridor, environment_stream, random_mdp
 
 
@@ -101,16 +101,16 @@ def test_with_the_bounds_of_its_paper_it_has_hardly_learned_by_then():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "refused"),
     [
-        ({"confidence": 0}, "agent.confidence: 0.0; give a probability in (0, 1)"),
-        ({"scale": -1}, "agent.scale: -1.0; give a finite number above 0"),
-        ({"precision": "inf"}, "agent.precision: inf; give a finite number above 0"),
-        ({"sweeps": 0}, "agent.sweeps: 0; give a whole number of at least 1, at most 1e+18"),
-        ({"sweeps": 2**63}, f"agent.sweeps: {2**63}; give a whole number of at least 1, at most 1e+18"),
+        ({"confidence": 0}, ("agent.confidence", 0.0)),
+        ({"scale": -1}, ("agent.scale", -1.0)),
+        ({"precision": "inf"}, ("agent.precision",)),
+        ({"sweeps": 0}, ("agent.sweeps", 0)),
+        ({"sweeps": 2**63}, ("agent.sweeps", 9223372036854775808)),
     ],
 )
-def test_it_refuses(parameters, message):
+def test_it_refuses(parameters, refused):
     given = {f"agent.{name}": value for name, value in parameters.items()}
-    with pytest.raises(InputError, match=re.escape(message)):
+    with pytest.raises(InputError, check=refusal(*refused)):
         el.Agent("service-station", "ucrl2", parameters=given)

@@ -27,6 +27,7 @@ from everlearn.experiments.variants import make_variants
 from everlearn.experiments.work import Threads
 from everlearn.results.provenance import arithmetic
 from everlearn.tables import settled_table
+from tests.refusal import refusal
 from tests.worlds import pendulum, random_mdp
 
 pytestmark = [  # Dask leaves sockets and event loops to the garbage collector
@@ -201,16 +202,16 @@ def test_a_local_cluster_is_started_and_ended(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "message"),
+    ("task", "refused"),
     [
-        (pendulum().finish(), "has no model; run it on one machine"),
-        (lambda: el.task, "returned"),
+        (pendulum().finish(), ("--cluster", "one")),
+        (lambda: el.task, ("task[1], task", "<lambda>")),
     ],
     ids=["no model", "no task"],
 )
-def test_what_cannot_travel_is_refused(cluster, tmp_path, task, message):
+def test_what_cannot_travel_is_refused(cluster, tmp_path, task, refused):
     spec = {**document(100), "task": {"name": task, "label": "one"}, "agent": "growing-horizon"}
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, check=refusal(*refused)):
         execute(read_spec(spec), tmp_path, workforce=Cluster(cluster.scheduler_address))
 
 
@@ -218,7 +219,7 @@ def test_functions_do_not_travel(cluster, tmp_path):
     from everlearn.agents.registry import make_design
 
     spec = {**document(100), "agent": {"name": make_design("always"), "label": "mine"}}
-    with pytest.raises(InputError, match=r"agent: 'mine'; functions cannot be sent to workers; name it as"):
+    with pytest.raises(InputError, check=refusal("agent", "mine")):
         execute(read_spec(spec), tmp_path, workforce=Cluster(cluster.scheduler_address))
 
 
@@ -241,7 +242,7 @@ def test_a_wrong_address_is_refused(arguments, message):
 def test_an_address_where_nobody_is(monkeypatch):
     monkeypatch.setattr(cluster_workforce, "PATIENCE", 0.5)
     with (
-        pytest.raises(InputError, match=r"--cluster: 'tcp://127.0.0.1:9'; cannot be reached"),
+        pytest.raises(InputError, check=refusal("--cluster", "tcp://127.0.0.1:9")),
         Cluster("tcp://127.0.0.1:9").open(),
     ):
         pass

@@ -22,6 +22,7 @@ from everlearn.durable.store import Store
 from everlearn.errors import Corrupt, EverlearnError, InputError, LiveError
 from tests.durable.worlds import advance, whole
 from tests.few import few
+from tests.refusal import refusal
 
 STEPS = 300
 LAST = 307
@@ -429,7 +430,7 @@ def test_a_damaged_note_concerns_its_agent_alone_which_stays_unused(tmp_path, pa
             assert store.open("other").step == 0
             with pytest.raises(LiveError, match="is being moved"):
                 store.open("one")
-            with pytest.raises(InputError, match="is being moved"):
+            with pytest.raises(InputError, check=refusal("to", "http://127.0.0.1:1")):
                 moving.begin(store, "one", "http://127.0.0.1:1")
             kept = notes.read(store, notes.LEAVING)["one"]
         lost = part in ("value", "text of the value")

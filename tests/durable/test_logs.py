@@ -60,21 +60,21 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("observation,reward\nbusy,1\n", "header of the log: .* has no column action"),
+        ("observation,reward\nbusy,1\n", ("header of the log", "observation,reward")),
         ("observation,action,reward,weight\nbusy,slow,1,2\n", "header of the log"),
         (
             "observation,action,reward\nbusy,slow,1\nbusy,slow\n",
-            "row 2 of the log: 'busy,slow'; has 2 columns, and the header 3",
+            ("row 2 of the log", "busy,slow"),
         ),
-        ("observation,action,reward\nbusy,slow,1,9\n", "row 1 of the log: .* has 4 columns, and the header 3"),
-        ("observation,action,reward\nbusy,slow,much\n", "row 1 of the log, reward: 'much'; give a number"),
+        ("observation,action,reward\nbusy,slow,1,9\n", ("row 1 of the log", "busy,slow,1,9")),
+        ("observation,action,reward\nbusy,slow,much\n", ("row 1 of the log, reward", "much")),
         (
             "observation,action,reward\nbusy,slow,1\nlazy,slow,1\n",
-            "row 2 of the log, observation: 'lazy'; known",
+            ("row 2 of the log, observation", "lazy"),
         ),
-        ("observation,action,reward\nbusy,slow,7\n", "row 1 of the log: .*outside its range"),
-        ("observation,action,reward\nbusy,slow,nan\n", "row 1 of the log: .*must be finite"),
-        ("observation,action\nbusy,slow\n", "row 1 of the log: .*the setup has reward="),
+        ("observation,action,reward\nbusy,slow,7\n", ("row 1 of the log", ["busy", "slow", 7.0, None, None, None])),
+        ("observation,action,reward\nbusy,slow,nan\n", ("row 1 of the log",)),
+        ("observation,action\nbusy,slow\n", ("row 1 of the log", ["busy", "slow", None, None, None, None])),
         ("", "header of the log"),
     ],
 )

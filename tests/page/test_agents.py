@@ -41,16 +41,16 @@ def test_nothing_is_imported_that_has_no_name_here(kind, name):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "refused"),
     [
-        ({"schedule.nothing": "1"}, "parameter: 'schedule.nothing'; known: schedule.horizon_power"),
-        ({"schedule.horizon_scale": "wide"}, "schedule.horizon_scale: 'wide'; give a number"),
-        ({"horizon": "3"}, "write task.NAME, agent.NAME or schedule.NAME"),
-        ({"agent.schedule": "smooth"}, "parameter: 'agent.schedule'; known: none"),
+        ({"schedule.nothing": "1"}, ("parameter", "schedule.nothing")),
+        ({"schedule.horizon_scale": "wide"}, ("schedule.horizon_scale", "wide")),
+        ({"horizon": "3"}, ("parameter", "horizon")),
+        ({"agent.schedule": "smooth"}, ("parameter", "agent.schedule")),
     ],
 )
-def test_what_is_unknown_is_refused(given, message):
-    with pytest.raises(InputError, match=message):
+def test_what_is_unknown_is_refused(given, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         check(agent("growing-horizon", "smooth", given))
 
 

@@ -22,6 +22,7 @@ from everlearn.page.offer import REGISTERED
 from everlearn.page.pace import SPEEDS
 from everlearn.page.race import Workshop
 from everlearn.tasks.registry import TASKS
+from tests.refusal import refusal
 
 SEVERAL = Configuration(
     TaskSpec("service-station", {"window": 6, "cap": 4}),
@@ -45,15 +46,15 @@ def test_the_default_is_the_default_agent_on_the_papers_station():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"task": TaskSpec("nothing")}, "task: 'nothing'; known: access-control"),
-        ({"task": TaskSpec("os:system")}, "the page offers registered names and what it was started with"),
-        ({"task": TaskSpec("service-station", {"window": "wide"})}, "task.window: 'wide'; give a whole number"),
-        ({"seed": -1}, "seed: -1; give a whole number of at least 0"),
-        ({"seed": 2**63}, "below 2"),
-        ({"speed": 7}, "speed: 7; give one of 1, 3, 10"),
+        ({"task": TaskSpec("nothing")}, ("task", "nothing")),
+        ({"task": TaskSpec("os:system")}, ("task", "os:system")),
+        ({"task": TaskSpec("service-station", {"window": "wide"})}, ("task.window", "wide")),
+        ({"seed": -1}, ("seed", -1)),
+        ({"seed": 2**63}, ("seed", 9223372036854775808)),
+        ({"speed": 7}, ("speed", 7)),
         ({"agents": ()}, f"agents: 0; compare 1 to {MOST_AGENTS} agents"),
         ({"agents": Configuration().agents * 5}, f"agents: 5; compare 1 to {MOST_AGENTS} agents"),
-        ({"agents": Configuration().agents * 2}, "appears twice"),
+        ({"agents": Configuration().agents * 2}, ("agent", "growing-horizon, practical")),
     ],
 )
 def test_what_cannot_be_is_refused(changed, message):
@@ -112,25 +113,28 @@ def test_an_address_carries_the_whole_configuration(task, several, seed, speed, 
 
 
 @pytest.mark.parametrize(
-    ("query", "message"),
+    ("query", "refused"),
     [
-        ("task=rivrswim", "did you mean riverswim"),
-        ("task=os%3Asystem", "registered names and what it was started with"),
-        ("nonsense=1", "key: 'nonsense'; known:"),
-        ("agent=always&agent=static", "agent: 'static'; appears twice"),
-        ("seed=many", "seed: 'many'; give a whole number"),
-        ("speed=warp", "speed: 'warp'; give a whole number"),
-        ("growing=perhaps", "growing: 'perhaps'; give true or false"),
-        ("3.agent=always", "number them 1, 2, 3, 4 without a gap"),
-        ("5.agent=always", "key: '5.agent'"),
-        ("2.task.window=3", "key: '2.task.window'"),
-        ("schedule.horizon_scale=" + "9" * 3000, "give at most 2000 characters"),
-        ("x" * 5000, "give at most 4000 characters"),
-        ("task.window=0x10", "task.window: '0x10'; give a whole number"),
+        ("task=rivrswim", ("task", "rivrswim")),
+        ("task=os%3Asystem", ("task", "os:system")),
+        ("nonsense=1", ("key", "nonsense")),
+        ("agent=always&agent=static", ("agent", "static")),
+        ("seed=many", ("seed", "many")),
+        ("speed=warp", ("speed", "warp")),
+        ("growing=perhaps", ("growing", "perhaps")),
+        ("3.agent=always", ("agents", [1, 3])),
+        ("5.agent=always", ("key", "5.agent")),
+        ("2.task.window=3", ("key", "2.task.window")),
+        (
+            "schedule.horizon_scale=" + "9" * 3000,
+            ("schedule.horizon_scale", "9999999999999999999999999999999999999999..."),
+        ),
+        ("x" * 5000, ("address", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...")),
+        ("task.window=0x10", ("task.window", "0x10")),
     ],
 )
-def test_nonsense_is_refused_with_the_remedy(query, message):
-    with pytest.raises(InputError, match=message):
+def test_nonsense_is_refused_with_the_remedy(query, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         read_query(query)
 
 
@@ -145,13 +149,16 @@ def test_whatever_is_sent_is_read_or_refused(text):
     [
         ("steps = ", "is not TOML"),
         ("a = " + "[" * 9000, "is not TOML"),
-        ("#" * 20_001, "give at most 20,000 characters"),
-        ('steps = 1\ntask = "os:system"\nagent = "always"', "the page offers registered names"),
-        ('steps = 1\ntask = ["riverswim", "t-maze"]\nagent = "always"', "the page shows one task"),
-        ('steps = 1\nagent = "always"\n[[task]]\nname = "garnet"\nfamily.seed = 3', "shows no families"),
+        ("#" * 20_001, ("spec", "########################################...")),
+        ('steps = 1\ntask = "os:system"\nagent = "always"', ("task", "os:system")),
+        ('steps = 1\ntask = ["riverswim", "t-maze"]\nagent = "always"', ("task", ["riverswim", "t-maze"])),
+        (
+            'steps = 1\nagent = "always"\n[[task]]\nname = "garnet"\nfamily.seed = 3',
+            ("task[1].family", {"seed": [0, 1, 2]}),
+        ),
         (
             'steps = 1\ntask = "garnet"\n[[agent]]\nname = "growing-horizon"\nschedule = ["smooth", "fixed"]',
-            "the page shows no grids",
+            ("agent[1].schedule", ["smooth", "fixed"]),
         ),
     ],
 )
