@@ -13,3 +13,12 @@ def refusal(argument: str, *value: object) -> Callable[[Any], bool]:
         return error.argument == argument and (not value or bool(error.value == value[0]))
 
     return check
+
+
+def has(**data: object) -> Callable[[Any], bool]:
+    """Return a check for ``pytest.raises``: the error has these attributes with these values."""
+
+    def check(error: Any) -> bool:
+        return {name: getattr(error, name) for name in data} == data
+
+    return check

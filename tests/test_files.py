@@ -18,6 +18,7 @@ from everlearn.errors import StoreError
 from everlearn.experiments.spec import load_spec
 from everlearn.figures.saving import save_figure
 from everlearn.files import FULL, make_folder, refuse_unwritable, remove_leftovers, replacing
+from tests.refusal import has
 
 
 def test_a_file_is_written(tmp_path):
@@ -91,7 +92,7 @@ def test_a_full_disk_is_left_to_those_who_know_what_it_means(tmp_path, monkeypat
         raise OSError(number, "no room")
 
     monkeypatch.setattr(Path, "mkdir", full)
-    with pytest.raises(OSError, match="no room"):
+    with pytest.raises(OSError, check=has(errno=number)):
         make_folder(tmp_path / "new")
     monkeypatch.setattr(tempfile, "mkdtemp", full)
     refuse_unwritable(tmp_path)
@@ -102,7 +103,7 @@ def test_a_folder_that_may_not_be_written_to(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(tempfile, "mkdtemp", refused)
-    with pytest.raises(StoreError, match="Permission denied"):
+    with pytest.raises(StoreError, check=has(path=tmp_path)):
         refuse_unwritable(tmp_path)
 
 

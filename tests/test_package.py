@@ -12,6 +12,7 @@ import pytest
 
 import everlearn as el
 from everlearn.registry import locate
+from tests.refusal import has
 
 REGISTRIES = {"task": el.TASKS, "agent": el.AGENTS, "schedule": el.SCHEDULES}
 
@@ -44,7 +45,7 @@ def test_every_name_can_be_imported_at_once():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'everlearn' has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, check=has(name="nothing", obj=el)):
         _ = el.nothing
 
 
@@ -118,6 +119,6 @@ def test_the_version_is_a_version():
     ("old", "new"), [("compare", "experiment"), ("Interface", "IndexedTask"), ("Now", "ScheduleValues")]
 )
 def test_a_name_of_version_0_1_says_what_it_is_called_now(old, new):
-    with pytest.raises(AttributeError, match=f"since version 0.2 it is '{new}'"):
+    with pytest.raises(AttributeError, match=f"{old!r}.*{new!r}"):
         getattr(el, old)
     assert hasattr(el, new)

@@ -163,5 +163,6 @@ def test_parameters_are_shown_as_json_would_hold_them():
 def test_the_name_of_a_file_that_is_here_is_completed(tmp_path, monkeypatch, text, own):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cafe.py").write_text(text)
-    with pytest.raises(InputError, match=f"task: 'cafe'; write {own}, the name of the module"):
+    with pytest.raises(InputError, check=refusal("task", "cafe")) as caught:
         locate("cafe", {"known": "somewhere:known"}, "task")
+    assert own in caught.value.remedy

@@ -18,7 +18,7 @@ from everlearn.engine.plan import Plan
 from everlearn.errors import InputError, LabelError, RewardError, TableFull
 from everlearn.tables import UNSEEN, ArrayTable, PairTable, make_table, settled_table
 from everlearn.tasks.registry import make_task
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 from tests.worlds import pendulum, random_mdp
 
 
@@ -96,9 +96,9 @@ def test_a_wider_row_makes_all_rows_wider():
 
 def test_past_the_bound_the_error_names_the_option():
     table = PairTable(endless(), max_pairs=10, eager=10)
-    with pytest.raises(TableFull, match=r"more than 10 pairs .* raise max_pairs \(--max-pairs\)"):
+    with pytest.raises(TableFull, check=has(max_pairs=10)):
         table.expand(10)
-    with pytest.raises(TableFull, match="more than 10 pairs"):
+    with pytest.raises(TableFull, check=has(max_pairs=10)):
         table.complete()
 
 

@@ -19,9 +19,11 @@
     ├── TableFull                    more pairs were visited than may be expanded
     ├── SnapshotError                a saved agent state that cannot be read or does not fit
     ├── StoreError                   a directory of results that cannot be read, written or added to
+    │   ├── NoExperiment             a directory without an experiment
     │   └── Held                     a directory that another process uses
     └── LiveError                    a durable agent cannot do what was asked
         ├── Absent                   there is no such agent, snapshot, file or directory
+        ├── OtherVersion             a directory that this everlearn cannot read
         ├── Changed                  something that an agent depends on has changed since it was last open
         ├── Conflict                 a step that is recorded with other content, or that is not due
         ├── Failed                   a built-in design could not act or learn with what it knows
@@ -301,6 +303,10 @@ class StoreError(EverlearnError):
         super().__init__(_placed(problem, path))
 
 
+class NoExperiment(StoreError):  # noqa: N818 - reads as what it is
+    """A directory without an experiment."""
+
+
 class Held(StoreError):  # noqa: N818 - reads as what it is
     """A directory that another process uses."""
 
@@ -332,6 +338,10 @@ class LiveError(EverlearnError):
         self.problem, self.path = problem, None if path is None else Path(path)
         self.agent, self.step = agent, step
         super().__init__(_placed(problem, path))
+
+
+class OtherVersion(LiveError):  # noqa: N818 - reads as what it is
+    """A directory that an earlier or a later everlearn wrote, and that this one cannot read."""
 
 
 class Absent(LiveError):  # noqa: N818 - reads as what it is
@@ -407,7 +417,7 @@ class Failed(LiveError):  # noqa: N818 - reads as what it is
     seq:
         the number of the row of the journal from which it could not learn
     step:
-        the number of the step
+        the number of the step, if it has just failed
     quarantined:
         whether it failed before, and is asked to act or learn again
 

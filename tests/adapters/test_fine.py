@@ -61,10 +61,9 @@ def test_what_cannot_be_read_is_refused():
         read(box, [np.nan, 0])
     with pytest.raises(InputError, check=refusal("point", [0.0])):
         read(box, [0.0])
-    with pytest.raises(InputError, check=refusal("observation space")):
-        fine_reading(spaces.Box(0, 255, (60,)), list)
-    with pytest.raises(InputError, check=refusal("observation space")):
-        fine_reading(spaces.Text(5), list)
+    for space in (spaces.Box(0, 255, (60,)), spaces.Text(5)):  # of too many bits, and of an unsupported kind
+        with pytest.raises(InputError, check=refusal("observation space", space)):
+            fine_reading(space, list)
 
 
 def test_the_resolution_follows_the_agent():

@@ -8,7 +8,7 @@ import gymnasium
 import pytest
 
 from everlearn.adapters.making import OWN, Maker
-from everlearn.adapters.trials import Trial
+from everlearn.adapters.trials import Trial, TrialWarning
 from everlearn.errors import InputError
 from tests.refusal import refusal
 
@@ -38,13 +38,15 @@ def test_rewards_that_were_seen_often_are_taken_for_all():
 
 
 def test_a_reward_that_was_seen_once_is_a_reason_to_doubt():
-    with pytest.warns(UserWarning, match=r"Rare paid 1, 5 in a trial of 20 steps, and some were paid only once"):
+    with pytest.warns(TrialWarning) as caught:
         assert Trial(Maker(Rare, {}, OWN), 20).rewards().texts == ("1", "5")
+    assert caught.pop(TrialWarning).message.terminated
 
 
 def test_without_a_terminated_episode_there_is_a_reason_to_doubt():
-    with pytest.warns(UserWarning, match="no episode was terminated"):
+    with pytest.warns(TrialWarning) as caught:
         Trial(Maker(Rare, {}, OWN), 2).rewards()
+    assert not caught.pop(TrialWarning).message.terminated
 
 
 def test_a_trial_is_the_same_again():

@@ -188,7 +188,7 @@ def test_a_schedule_outside_its_domain_is_refused_at_the_first_step(field, funct
     [(el.Schedule(lambda t: 2**t, never, never, never), 1024), (smooth(horizon_power=400), 6)],
 )
 def test_a_horizon_too_large_for_a_double_is_refused(schedule, t):
-    with pytest.raises(ScheduleError, match=rf"horizon at t = {t}: .*; must be finite"):
+    with pytest.raises(ScheduleError, check=refusal(f"horizon at t = {t}", math.inf)):
         Clock(schedule).at(1)
 
 

@@ -16,6 +16,7 @@ from everlearn.errors import AgentError, UserCodeError
 from everlearn.protocol import Experience, ScheduleValues
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.registry import make_task
+from tests.refusal import has
 
 RIVER = IndexedTask(make_task("riverswim"))
 NOW = ScheduleValues(7, *[1.0] * 8)
@@ -71,7 +72,7 @@ def test_what_is_an_index_is_an_action(returned):
 
 
 def test_learning_returns_nothing():
-    with pytest.raises(AgentError, match="learn returned a Known at step 7"):
+    with pytest.raises(AgentError, check=has(function="learn", value="a Known", step=7)):
         guard(learn=lambda k, *_: k).learn(Known(SHARED), SEEN, NOW, None)
 
 
@@ -86,14 +87,14 @@ def test_what_is_no_number_is_refused(value, infinite, refused):
     known = Known(np.zeros((6, 2)))
     checking = guard(learn=write, infinite=infinite)
     if refused:
-        with pytest.raises(AgentError, match=r"learn left .* in q\[1, 0\] at step 7"):
+        with pytest.raises(AgentError, check=has(function="learn", array="q[1, 0]", step=7)):
             checking.learn(known, SEEN, NOW, None)
     else:
         checking.learn(known, SEEN, NOW, None)
 
 
 def test_the_run_is_named_where_it_is_not_the_first():
-    with pytest.raises(AgentError, match="act returned 9 at step 7 of run 3;"):
+    with pytest.raises(AgentError, check=has(function="act", value="9", step=7, run=3)):
         Guard(el.Design(build, lambda *_: 9, learn), RIVER, run=3).act(Known(SHARED), 0, NOW, None)
 
 
@@ -118,7 +119,7 @@ def test_what_is_knowledge_is_taken(built):
 def test_a_structured_array_is_searched_too():
     wrong = np.zeros(2, dtype=[("value", "f8"), ("count", "i8")])
     wrong["value"][1] = np.nan
-    with pytest.raises(AgentError, match=r"q\.value\[1\]"):
+    with pytest.raises(AgentError, check=has(function="build", array="q.value[1]")):
         guard(build=lambda _task: Known(wrong)).build()
 
 
@@ -144,12 +145,12 @@ def test_runs_of_an_agent_that_hands_out_one_array_do_not_meet():
     assert shared.q[0, 0] == 0
 
 
-@pytest.mark.parametrize(("returned", "said"), [
-    (np.zeros(3), "shape"), (np.zeros((6, 2)), "sum to one"), (np.full((6, 2), np.nan), "sum to one"),
-    ([[2.0, -1.0]] * 6, "sum to one"),
+@pytest.mark.parametrize(("returned", "value"), [
+    (np.zeros(3), "an array of shape (3,)"), (np.zeros((6, 2)), "0, 0"), (np.full((6, 2), np.nan), "nan, nan"),
+    ([[2.0, -1.0]] * 6, "2, -1"),
 ])  # fmt: skip
-def test_a_policy_is_a_table_of_probabilities(returned, said):
-    with pytest.raises(AgentError, match=said):
+def test_a_policy_is_a_table_of_probabilities(returned, value):
+    with pytest.raises(AgentError, check=has(function="policy", value=value)):
         guard(policy=lambda _knowledge: returned).policy(Known(SHARED))
 
 
@@ -159,7 +160,7 @@ def test_an_exception_is_reported_with_its_step_and_place():
 
     with pytest.raises(UserCodeError) as caught:
         guard(learn=fail).learn(Known(SHARED), SEEN, NOW, None)
-    assert "learn raised IndexError at step 7: index 9 is out of bounds for axis 0 with size 6" in str(caught.value)
+    assert (caught.value.function, caught.value.at) == ("agent 'mine': learn", "step 7")
     assert isinstance(caught.value.__cause__, IndexError)
 
 
@@ -167,13 +168,16 @@ def test_foreign_randomness_is_refused_before_it_runs():
     def draws(knowledge, aleatoric_state, now, stream):
         return random.randrange(2)
 
-    with pytest.raises(AgentError, match=r"act calls random.randrange"):
+    with pytest.raises(AgentError, check=has(function="act", value="random.randrange")):
         el.Agent("riverswim", el.Design(build, draws, learn))
 
 
-@pytest.mark.parametrize("function", [3, lambda knowledge: 0, lambda a, b, c, d, e: 0])
-def test_functions_must_take_their_arguments(function):
-    with pytest.raises(AgentError, match="give a function of"):
+@pytest.mark.parametrize(
+    ("function", "value"),
+    [(3, "3"), (lambda knowledge: 0, "(knowledge)"), (lambda a, b, c, d, e: 0, "(a, b, c, d, e)")],
+)
+def test_functions_must_take_their_arguments(function, value):
+    with pytest.raises(AgentError, check=has(function="act", value=value)):
         check_design(el.Design(build, function, learn))
 
 
@@ -184,8 +188,8 @@ def test_functions_that_can_hide_something_are_refused():
 
         __call__ = act
 
-    for function in (Hidden().act, Hidden(), functools.partial(act)):
-        with pytest.raises(AgentError, match="give a plain function"):
+    for function, value in ((Hidden().act, "a method"), (Hidden(), "a Hidden"), (functools.partial(act), "a partial")):
+        with pytest.raises(AgentError, check=has(function="act", value=value)):
             check_design(el.Design(build, function, learn))
 
 
@@ -203,8 +207,9 @@ def test_a_stream_has_nothing_but_uniform_draws():
     def draws(knowledge, aleatoric_state, now, stream):
         return int(stream.integers(2))
 
-    with pytest.raises(UserCodeError, match="a stream has no integers; draw with"):
+    with pytest.raises(UserCodeError, check=has(function="agent 'mine': act", at="step 7")) as caught:
         guard(act=draws).act(Known(SHARED), 0, NOW, np.random.default_rng(1))
+    assert isinstance(caught.value.__cause__, AttributeError)
 
 
 class Counted(NamedTuple):
@@ -251,7 +256,7 @@ def test_what_an_agent_shows_cannot_change_what_it_knows():
 
 @pytest.mark.parametrize("shown", [5, None, {1: np.zeros(2)}, {"Q": "text"}, {"Q": [[1], [2, 3]]}])
 def test_what_an_agent_shows_is_arrays_by_name(shown):
-    with pytest.raises(AgentError, match="inspect returned"):
+    with pytest.raises(AgentError, check=has(function="inspect", step=None)):
         guard(inspect=lambda knowledge, now: shown).inspect(Known(np.zeros((6, 2))), NOW)
 
 
@@ -259,11 +264,12 @@ def test_an_agent_that_ends_the_program_is_reported():
     def leaves(knowledge, aleatoric_state, now, stream):
         raise SystemExit(3)
 
-    with pytest.raises(UserCodeError, match="act raised SystemExit at step 7"):
+    with pytest.raises(UserCodeError, check=has(function="agent 'mine': act", at="step 7")) as caught:
         guard(act=leaves).act(Known(SHARED), 0, NOW, None)
+    assert isinstance(caught.value.__cause__, SystemExit)
 
 
 def test_a_driven_agent_is_checked_too():
     agent = el.Agent("riverswim", el.Design(build, lambda *_: 5, learn, name="mine"))
-    with pytest.raises(AgentError, match="agent 'mine': act returned 5 at step 1"):
+    with pytest.raises(AgentError, check=has(agent="mine", function="act", value="5", step=1)):
         agent.act()

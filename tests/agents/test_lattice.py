@@ -149,7 +149,8 @@ def test_coordinates_may_be_of_any_size():
 
 @pytest.mark.parametrize("wrong", [{"near": 0}, {"trials": -1}, {"backups": -1}])
 def test_wrong_parameters_are_refused(wrong):
-    with pytest.raises(InputError, match=f"agent.{next(iter(wrong))}"):
+    [(name, value)] = wrong.items()
+    with pytest.raises(InputError, check=refusal(f"agent.{name}", value)):
         lattice(**wrong)
 
 

@@ -12,7 +12,7 @@ import everlearn as el
 from everlearn.agents.growing_horizon import growing_horizon
 from everlearn.agents.registry import make_schedule
 from everlearn.errors import Changed, InputError
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 from tests.worlds import environment_stream, random_mdp
 
 
@@ -128,7 +128,7 @@ def test_forgetting_can_be_changed_while_an_agent_lives(tmp_path):
     with el.live(tmp_path, **setup) as agent:
         for _ in range(2000):
             agent.observe("seen", executed="go", reward=1.0)
-    with pytest.raises(Changed, match=r"schedule.forgetting was 0.0 and is now 0.5"):
+    with pytest.raises(Changed, check=has(keys=["schedule.forgetting"])):
         el.live(tmp_path, **setup, parameters={"schedule.forgetting": 0.5})
     with el.live(tmp_path, **setup, parameters={"schedule.forgetting": 0.5}, accept_changes=True) as agent:
         before = agent.core.agent.inspect()["sigma"][1, 0]
@@ -145,5 +145,5 @@ def test_a_step_size_above_one_is_refused():
 @pytest.mark.parametrize("name", ["step_weight", "doubt", "rarity", "persistence", "persistence_most", "forgetting"])
 @pytest.mark.parametrize("value", [-0.1, math.inf, math.nan])
 def test_what_it_refuses(name, value):
-    with pytest.raises(InputError, match=rf"schedule\.{name}: .*; give a finite number of at least 0"):
+    with pytest.raises(InputError, check=refusal(f"schedule.{name}")):
         make_schedule("practical", {name: value})

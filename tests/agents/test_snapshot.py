@@ -16,7 +16,7 @@ import pytest
 import everlearn as el
 from everlearn.errors import InputError, SnapshotError
 from everlearn.registry import locate, parameters
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 from tests.worlds import random_mdp
 
 EARLIER = sorted((Path(__file__).parent / "fixtures" / "version-0.1").glob("*.npz"))
@@ -179,8 +179,9 @@ def malformed() -> list[el.AgentState]:
 @pytest.mark.parametrize("state", malformed())
 def test_a_malformed_state_is_refused_in_one_line(state):
     agent = worked()
-    with pytest.raises(SnapshotError, match=r"^[^\n]+$"):
+    with pytest.raises(SnapshotError) as caught:
         agent.restore(state)
+    assert "\n" not in str(caught.value)
     assert same(agent.snapshot(), worked().snapshot())
 
 
@@ -188,7 +189,7 @@ def test_a_malformed_state_is_refused_in_one_line(state):
     ("old", "new"), [("take", "snapshot"), ("put", "restore"), ("dump", "to_bytes"), ("interface", "indexed")]
 )
 def test_an_old_name_leads_to_the_new_one(old, new):
-    with pytest.raises(AttributeError, match=f"an agent has no attribute {old!r}; since version 0.2 it is {new!r}"):
+    with pytest.raises(AttributeError, match=f"{old!r}.*{new!r}"):
         getattr(worked(), old)
     assert hasattr(worked(), new)
     assert not hasattr(worked(), "nothing")
@@ -279,7 +280,7 @@ def test_a_file_of_an_agent_with_other_parameters_is_refused(tmp_path):
 
 def test_arrays_of_another_shape_are_refused():
     agent, other = el.Agent("service-station"), el.Agent(random_mdp(1))
-    with pytest.raises(SnapshotError, match=r"the agent state has arrays .*, the design 'growing-horizon' has"):
+    with pytest.raises(SnapshotError, check=has(part="epistemic")):
         agent.restore(other.snapshot())
 
 

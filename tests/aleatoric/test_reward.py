@@ -52,8 +52,9 @@ def test_scaling_in_words():
     "value", [1.5, -1e-9, math.nan, math.inf, None, "much", "0.5", b"1", 1j, [0.5], np.array([0.5])], ids=repr
 )
 def test_what_is_refused(value):
-    with pytest.raises(RewardError, match=r"\(0, 'go', 1\)") as caught:
+    with pytest.raises(RewardError) as caught:
         returning(value)(0, "go", 1)
+    assert caught.value.argument.endswith("of (0, 'go', 1)")
     assert caught.value.value is value
 
 

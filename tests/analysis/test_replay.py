@@ -16,7 +16,7 @@ from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.errors import EverlearnError, InputError, LabelError, LiveError, RewardError
 from tests.memory import tmp_path, tmp_path_factory
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 
 __all__ = ["tmp_path", "tmp_path_factory"]
 
@@ -134,12 +134,12 @@ def test_a_log_whose_reward_is_no_number_is_refused(tmp_path, reward):
 
 def test_a_log_is_refused_where_the_setup_does_not_fit_and_the_row_is_named(tmp_path):
     log = tmp_path / "log.csv"
-    rows = {"reward": ("dry,on,0.5\ndry,on,700\n", "row 2 of the log.*outside its range")}
-    rows["duration"] = ("dry,on,4\n", "row 1 of the log.*declares no durations")
-    rows["weather"] = ("dry,on,4\n", "header of the log: 'weather'; is in no log")
-    for column, (text, message) in rows.items():
+    rows = {"reward": ("dry,on,0.5\ndry,on,700\n", ("row 2 of the log",))}
+    rows["duration"] = ("dry,on,4\n", ("row 1 of the log",))
+    rows["weather"] = ("dry,on,4\n", ("header of the log", "weather"))
+    for column, (text, refused) in rows.items():
         log.write_text(f"observation,action,{column}\n{text}")
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, check=refusal(*refused)):
             el.replay(log, **PUMP)
     log.with_suffix(".jsonl").write_text('{"observation": "dry", "action": "on", "reward": 0.5, "weather": "fine"}\n')
     with pytest.raises(InputError, check=refusal("row 1 of the log")):
@@ -178,7 +178,7 @@ def test_some_steps_only(pump, tmp_path):
     found = el.replay(pump, first=50, last=100)
     other = warm(PUMP, told(pump)[49:100], tmp_path / "other")
     assert (found.rows, found.core.t) == (51, other.t)
-    with pytest.raises(LiveError, match="has no observations among these steps"):
+    with pytest.raises(LiveError, check=has(agent="agent")):
         el.replay(pump, first=1000)
 
 

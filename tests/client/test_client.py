@@ -21,7 +21,7 @@ from everlearn.client.connection import Connection
 from everlearn.client.fallback import TablePolicy, make_fallback
 from everlearn.client.operator import Operator
 from everlearn.errors import InputError
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 from tests.service.conftest import STATION
 
 NOBODY = "http://127.0.0.1:9"
@@ -54,6 +54,11 @@ def client(service, request):
     with Client(service.url, name, deadline=60) as made:
         made.create(STATION)
         yield made
+
+
+def refused(argument):
+    """Return a check: the service refused an argument."""
+    return lambda error: (error.status, error.document.get("argument")) == (422, argument)
 
 
 def test_it_drives_an_agent_as_if_it_were_here(client):
@@ -120,7 +125,7 @@ class TestOperator:
         assert [snapshot["step"] for snapshot in client.snapshots()] == [0, 1]
         assert client.rollback(0)["t"] == 0
         client.delete()
-        with pytest.raises(ServiceError, match="there is no agent"):
+        with pytest.raises(ServiceError, check=has(status=404, error="missing")):
             client.delete()
 
     def test_somebody_else_s_change_is_not_undone(self, service, client, monkeypatch):
@@ -129,7 +134,7 @@ class TestOperator:
         client.observe("arrival")
         monkeypatch.setattr(type(client), "inspect", lambda _client: before)
         for change in (lambda: client.rollback(0), client.delete):
-            with pytest.raises(ServiceError, match="the agent is at version 1-") as caught:
+            with pytest.raises(ServiceError) as caught:
                 change()
             assert (caught.value.status, caught.value.error) == (412, "stale")
 
@@ -139,14 +144,14 @@ def test_two_clients_of_one_agent_are_told_of_each_other(service, client):
     with Client(service.url, client.agent, deadline=60) as other:
         other.act()
         other.observe("arrival")
-    with pytest.raises(ServiceError, match="step 1 is recorded with other content") as caught:
+    with pytest.raises(ServiceError) as caught:
         client.observe("nothing")
     assert (caught.value.status, caught.value.error) == (409, "conflict")
     assert caught.value.document["recorded"]["observation"] == "arrival"
     assert (client.waiting, client.lost) == (0, 1)
     client.act()
     assert client.observe("departure") is not None
-    with pytest.raises(ServiceError, match="observation: 'unheard'"):
+    with pytest.raises(ServiceError, check=refused("observation")):
         client.step("unheard", executed="fast")
     assert client.step("arrival", executed="fast") in ("fast", "slow")
     assert client.inspect()["step"] == 3
@@ -155,7 +160,7 @@ def test_two_clients_of_one_agent_are_told_of_each_other(service, client):
 def test_an_observation_that_was_refused_can_be_corrected(client):
     action = client.act()
     for observe in (client.observe, client.step):
-        with pytest.raises(ServiceError, match="observation: 'unheard'"):
+        with pytest.raises(ServiceError, check=refused("observation")):
             observe("unheard")
         assert (client.waiting, client.lost, client.act()) == (0, 0, action)
         observe("arrival")
@@ -189,7 +194,7 @@ def test_the_mode_is_that_of_the_last_answer_and_is_requested_if_there_was_none(
 
 
 def test_the_mode_is_no_longer_a_method(client):
-    with pytest.raises(InputError, match=r"learn\(\), freeze\(\) or shadow\(\)", check=refusal("mode")):
+    with pytest.raises(InputError, check=refusal("mode", "shadow")):
         client.mode("shadow")
     assert client.mode == "learn"
     with pytest.raises(Unreachable):
@@ -197,7 +202,10 @@ def test_the_mode_is_no_longer_a_method(client):
 
 
 def test_what_the_service_refuses_is_not_repeated(service):
-    with Client(service.url, "nobody", deadline=60) as client, pytest.raises(ServiceError, match="no agent nobody"):
+    with (
+        Client(service.url, "nobody", deadline=60) as client,
+        pytest.raises(ServiceError, check=has(status=404, error="missing")),
+    ):
         client.act()
 
 
@@ -211,7 +219,7 @@ class TestAlone:
 
     def test_without_a_fallback_that_is_an_error_within_the_deadline(self, clock):
         client = Client(NOBODY, "a", deadline=0.1)
-        with pytest.raises(Unreachable, match=r"a: no action within 0.1 seconds, and there is no fallback"):
+        with pytest.raises(Unreachable, check=has(status=0, attempts=1)):
             client.act()
         assert clock.now == pytest.approx(0.1)
 
@@ -506,7 +514,10 @@ class Unable(BaseHTTPRequestHandler):
 def test_an_operator_is_told_why_a_service_cannot_do_what_is_asked(caplog):
     with ThreadingHTTPServer(("127.0.0.1", 0), Unable) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        address, wanted = f"http://127.0.0.1:{server.server_port}", pytest.raises(Unreachable, match="it is damaged")
+        address, wanted = (
+            f"http://127.0.0.1:{server.server_port}",
+            pytest.raises(Unreachable, check=has(status=503, error="corrupt")),
+        )
         with Client(address, "pump", deadline=2.0) as client, wanted as refused:
             client.inspect()
         server.shutdown()
@@ -531,7 +542,10 @@ class Silent(Unable):
 def test_a_reason_is_not_forgotten_when_the_deadline_cuts_a_later_attempt_off():
     with ThreadingHTTPServer(("127.0.0.1", 0), Silent) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        address, wanted = f"http://127.0.0.1:{server.server_port}", pytest.raises(Unreachable, match="it is damaged")
+        address, wanted = (
+            f"http://127.0.0.1:{server.server_port}",
+            pytest.raises(Unreachable, check=has(status=503, error="corrupt")),
+        )
         with Client(address, "pump", deadline=2.0) as client, wanted:
             client.inspect()
         Silent.over.set()

@@ -23,6 +23,7 @@ from everlearn.tasks.registry import TASKS
 from tests.durable.shops import SHOP, module
 from tests.durable.worlds import whole
 from tests.few import TASKS_OF_EVERY_KIND, few
+from tests.refusal import has
 
 
 def opened(place, made, **more):
@@ -322,7 +323,7 @@ def test_accepting_keeps_all_that_was_learned(tmp_path, made, place):
     with opened(tmp_path / "again", made) as twin:
         drive(twin, 20)
         assert twin.core.agent.knowledge.values.tolist() == values
-        with pytest.raises(SnapshotError, match="rewards"):
+        with pytest.raises(SnapshotError, check=has(part="rewards")):
             twin.load(tmp_path / "after.npz")
 
 
@@ -407,7 +408,7 @@ def test_without_its_snapshot_a_change_is_resumed_from_the_journal(tmp_path, mad
     connection = sqlite3.connect(place / "everlearn.db", isolation_level=None)
     connection.execute("DELETE FROM journal WHERE seq = 21")
     connection.close()
-    with pytest.raises(Corrupt, match="row 21"):
+    with pytest.raises(Corrupt, check=has(table="journal", row=21)):
         opened(place, wide, own=False)
 
 
@@ -450,7 +451,7 @@ def test_every_part_of_a_fingerprint_can_be_written_and_is_sealed(place):
     found["rewards"]["values"][0] = 0.125
     connection.execute("UPDATE agents SET face = ?", (json.dumps(found),))
     connection.close()
-    with pytest.raises(Corrupt, match="the row of 'agent' is damaged"):
+    with pytest.raises(Corrupt, check=has(table="agents", agent="agent")):
         el.live(place)
 
 
@@ -464,7 +465,7 @@ def test_the_same_matrices_are_no_change_and_others_are_one(tmp_path):
     el.live(tmp_path, task).close()
     for same in (task, el.mdp([RING], np.zeros((400, 1)), reward_range=(0, 1))):
         el.live(tmp_path, same).close()
-    with pytest.raises(Changed, match="the dynamics"):
+    with pytest.raises(Changed, check=has(keys=["dynamics"])):
         el.live(tmp_path, el.mdp([other], np.zeros((400, 1)), reward_range=(0, 1)))
 
 
@@ -476,7 +477,7 @@ def test_a_long_table_in_another_order_is_no_change(tmp_path):
     el.live(tmp_path, reward=table[::-1]).close()
     missed = min({*range(len(table))} - {*fingerprint.places((121, 1, 120))})
     table[missed][3] = 0.99
-    with pytest.raises(Changed, match=r"the reward changed: r\('start', 'a', \d+\) was"):
+    with pytest.raises(Changed, check=has(keys=["reward"])):
         el.live(tmp_path, reward=table)
 
 
@@ -523,9 +524,7 @@ def design_that_shows(*, rate: float = 0.5) -> el.Design:
 
 def test_a_design_in_place_of_the_function_that_made_it_is_named(tmp_path):
     el.live(tmp_path, "riverswim", agent=design_that_shows).close()
-    with pytest.raises(
-        Changed, match=r"given as a function with parameters \(rate=0.5\) and is now given as a design;"
-    ):
+    with pytest.raises(Changed, check=has(keys=["agent"])):
         el.live(tmp_path, agent=design_that_shows())
 
 

@@ -18,7 +18,7 @@ from everlearn.durable.setup import make_setup
 from everlearn.durable.transitions import read_transitions
 from everlearn.errors import Changed, Corrupt, InputError
 from tests.durable.worlds import whole
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 
 PUMP = {"actions": ["off", "on", "flush"], "observations": ["dry", "full"], "reward_range": (0, 1), "seed": 3}
 
@@ -120,7 +120,7 @@ def test_the_rate_can_be_changed(place):
     with el.live(place, **PUMP, explore=0.5) as agent:
         steps(agent, 30)
         agent.act()
-    with pytest.raises(Changed, match=r"explore was 0.5 and is now 0.1"):
+    with pytest.raises(Changed, check=has(keys=["explore"])):
         el.live(place, explore=0.1)
     with el.live(place, explore=0.1, accept_changes=True) as agent:
         steps(agent, 30)
@@ -164,5 +164,5 @@ def test_a_rate_is_a_probability(rate):
 @pytest.mark.parametrize("payload", [b"", b"{", b"[1]", b'{"a": "x"}', b'{"a": NaN}', b'{"a": [1]}', b"\xff"])
 def test_damaged_numbers_are_refused(payload):
     fields = (1, Kind.OBSERVED, 1, 0, 0.0, 0, None, 0, 0, 0, 0.5, 0, payload)
-    with pytest.raises(Corrupt, match="row 1: the numbers in it cannot be read"):
+    with pytest.raises(Corrupt, check=has(row=1)):
         Entry(*fields, checksum(0, fields)).numbers  # noqa: B018

@@ -12,7 +12,8 @@ from everlearn.durable import following
 from everlearn.durable.following import TAIL, Follower
 from everlearn.durable.reader import Reader
 from everlearn.durable.views import glance, labelled
-from everlearn.errors import LiveError
+from everlearn.errors import Absent
+from tests.refusal import has
 
 SETUP = {"actions": ["off", "on"], "observations": ["cold", "warm"], "reward": "given", "reward_range": (0, 1)}
 
@@ -149,7 +150,7 @@ def test_an_accepted_change_is_seen(tmp_path):
 
 
 def test_a_directory_without_agents_is_refused(tmp_path):
-    with pytest.raises(LiveError, match="there is no durable agent here"):
+    with pytest.raises(Absent, check=has(path=tmp_path, agent=None)):
         Follower(tmp_path)
-    with el.live(tmp_path, **SETUP, seed=1), pytest.raises(LiveError, match="there is no agent 'other'"):
+    with el.live(tmp_path, **SETUP, seed=1), pytest.raises(Absent, check=has(agent="other")):
         Follower(tmp_path).look("other")

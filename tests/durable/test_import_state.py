@@ -18,6 +18,7 @@ from everlearn.durable.setup import make_setup
 from everlearn.errors import EverlearnError, SnapshotError
 from tests.durable.worlds import whole
 from tests.laws import law
+from tests.refusal import has
 
 
 def worked(design: str = "growing-horizon") -> Core:
@@ -143,11 +144,11 @@ def test_a_clock_far_from_its_time_is_refused_at_once():
     """Winding it there would take years."""
     found = document()
     found["algorithmic"]["t"] = 2**50
-    with pytest.raises(SnapshotError, match="block 0 of its clock at t = 1125899906842624"):
+    with pytest.raises(SnapshotError, check=has(part="clock")):
         CORE.copy().import_state(packed(found, cells=CELLS))
     found["algorithmic"]["t"] = 3
     found["algorithmic"]["clock"]["block"] = 2**40
-    with pytest.raises(SnapshotError, match="of its clock"):
+    with pytest.raises(SnapshotError, check=has(part="clock")):
         CORE.copy().import_state(packed(found, cells=CELLS))
 
 
@@ -170,18 +171,18 @@ def test_a_header_that_claims_more_than_there_is_takes_no_memory():
     member = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(8)
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("agent_state.json.npy", member)
-    with pytest.raises(SnapshotError, match="is not as large as its header says"):
+    with pytest.raises(SnapshotError, check=has(part="agent_state.json")):
         CORE.copy().import_state(buffer.getvalue())
 
 
 def test_what_is_compressed_is_refused():
     buffer = io.BytesIO()
     np.savez_compressed(buffer, x=np.zeros(10**6))
-    with pytest.raises(SnapshotError, match="is compressed"):
+    with pytest.raises(SnapshotError, check=has(part="x")):
         CORE.copy().import_state(buffer.getvalue())
 
 
 def test_the_state_of_another_task_or_design_is_refused():
-    for task, design in (("riverswim", "growing-horizon"), ("service-station", "q-learning")):
-        with pytest.raises(SnapshotError, match="it was saved with"):
+    for task, design, part in (("riverswim", "growing-horizon", "task"), ("service-station", "q-learning", "design")):
+        with pytest.raises(SnapshotError, check=has(part=part)):
             CORE.copy().import_state(el.Agent(task, design).to_bytes())

@@ -58,17 +58,17 @@ def test_a_table_is_what_it_says():
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("more", "refused"),
     [
         ({"actions": None}, ("actions", None)),
         ({"actions": "ab"}, ("actions", "ab")),
         ({"actions": ["a", "a"]}, ("actions", "a")),
         ({"actions": [0.5]}, ("actions", 0.5)),
         ({"reward_range": [1, 0]}, ("reward_range", [1, 0])),
-        ({"reward_range": [0, True]}, "give two finite numbers"),
-        ({"reward_range": [0, 10**400]}, "give two finite numbers"),
-        ({"reward_range": [-1e308, 1e308]}, "give two finite numbers"),
-        ({"retain": 10**30}, ("retain", 1000000000000000000000000000000)),
+        ({"reward_range": [0, True]}, ("reward_range", [0, True])),
+        ({"reward_range": [0, 10**400]}, ("reward_range", [0, 10**400])),
+        ({"reward_range": [-1e308, 1e308]}, ("reward_range", [-1e308, 1e308])),
+        ({"retain": 10**30}, ("retain", 10**30)),
         ({"actions": ["a", "\ud800"]}, ("actions", "'\\ud800'")),
         ({"reward_range": 3}, ("reward_range", 3)),
         ({"aleatoric": "window:0"}, ("aleatoric", "window:0")),
@@ -76,10 +76,10 @@ def test_a_table_is_what_it_says():
         ({"aleatoric": "mirror"}, ("aleatoric", "mirror")),
         ({"aleatoric": "given"}, ("states", None)),
         ({"aleatoric": "window:1", "start": "x"}, ("start", "x")),
-        ({"aleatoric": [["s", "a", "x"]]}, "a row is"),
+        ({"aleatoric": [["s", "a", "x"]]}, ("aleatoric", ["s", "a", "x"])),
         ({"aleatoric": [["s", "a", "x", "s"]]}, ("aleatoric", ["s", "a", "y"])),
         ({"aleatoric": {"s": {a: dict.fromkeys("xy", "u") for a in "ab"}}}, ("next state in aleatoric", "u")),
-        ({"reward": [["start", "a", "x", "much"]]}, "is missing|give a number"),
+        ({"reward": [["start", "a", "x", "much"]]}, ("reward", ["start", "a", "y"])),
         ({"reward": "mine"}, ("reward", "mine")),
         ({"task": "service-station"}, ("actions", ["a", "b"])),
         ({"agent": "no-such"}, ("agent", "no-such")),
@@ -98,8 +98,8 @@ def test_a_table_is_what_it_says():
         ({"colour": "red"}, ("setup", "colour")),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_line(more, message):
-    with pytest.raises(InputError, match=message) as caught:
+def test_what_cannot_be_is_refused_in_a_line(more, refused):
+    with pytest.raises(InputError, check=refusal(*refused)) as caught:
         Core(make_setup(**{**BASE, **more}))
     assert "\n" not in str(caught.value)
 
@@ -113,7 +113,7 @@ def test_objects_are_marked_in_the_document_and_given_again():
     document = json.loads(made.encoded())
     assert document["aleatoric"] == document["reward"] == document["schedule"] == {"function": True}
     for missing in ("aleatoric", "reward", "schedule"):
-        with pytest.raises(InputError, match=f"{missing}: 'a function or an object'; give it again"):
+        with pytest.raises(InputError, check=refusal(missing, "a function or an object")):
             reopen(made.encoded(), made.face(), {key: value for key, value in given.items() if key != missing})
     with pytest.raises(InputError, check=refusal("agent", "a function or an object")):
         Setup(json.loads(made.encoded()), json.loads(made.face())).agent()

@@ -14,6 +14,7 @@ from everlearn.durable.transitions import read_transitions
 from everlearn.errors import Corrupt
 from tests.durable.worlds import advance
 from tests.few import few
+from tests.refusal import has
 
 
 @pytest.fixture
@@ -48,19 +49,19 @@ def test_they_are_the_rows_of_the_journal(directory, monkeypatch, page, first, l
 
 @pytest.mark.parametrize("page", [1, 7, 10_000])
 @pytest.mark.parametrize(
-    ("damage", "message"),
+    "damage",
     [
-        ("UPDATE journal SET reward = 0.125 WHERE seq = 20", "row 20: is damaged"),
-        ("DELETE FROM journal WHERE seq = 20", "row 20: is missing"),
-        ("UPDATE journal SET executed = 'a' WHERE seq = 20", "row 20: "),
+        "UPDATE journal SET reward = 0.125 WHERE seq = 20",
+        "DELETE FROM journal WHERE seq = 20",
+        "UPDATE journal SET executed = 'a' WHERE seq = 20",
     ],
 )
-def test_a_damaged_row_is_refused(directory, monkeypatch, page, damage, message):
+def test_a_damaged_row_is_refused(directory, monkeypatch, page, damage):
     monkeypatch.setattr(transitions, "PAGE", page)
     connection = sqlite3.connect(directory / "everlearn.db", isolation_level=None)
     connection.execute(damage)
     connection.close()
-    with Reader(directory) as reader, pytest.raises(Corrupt, match=message):
+    with Reader(directory) as reader, pytest.raises(Corrupt, check=has(table="journal", row=20)):
         read_transitions(reader, 1)
 
 

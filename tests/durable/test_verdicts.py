@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
 from contextlib import nullcontext
@@ -20,6 +21,7 @@ from everlearn.errors import Corrupt, LiveError
 from tests.durable.failing import failing_directory
 from tests.durable.flips import observe
 from tests.durable.worlds import advance, whole
+from tests.refusal import has
 
 LABELS = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": (0, 1)}
 IMPOSSIBLE = {"schedule.optimism_scale": -1e300}
@@ -131,7 +133,7 @@ def test_an_agent_that_cannot_be_run_is_not_begun_anew(tmp_path):
     with Store(tmp_path / "a") as store:
         create_impossible(store, "agent")
     repair(tmp_path / "a")
-    with pytest.raises(LiveError, match="snapshot at step 3"):
+    with pytest.raises(LiveError, check=has(step=3)):
         el.live(tmp_path / "a")
 
 
@@ -145,8 +147,7 @@ def test_an_agent_that_cannot_be_run_is_not_begun_anew(tmp_path):
 )
 def test_nothing_is_created_where_rows_are_left(several, statement):
     damage(several, statement)
-    message = "an agent is missing, so that none can be created; see what can be saved"
-    with Store(several) as store, pytest.raises(Corrupt, match=message):
+    with Store(several) as store, pytest.raises(Corrupt, check=has(table="agents", agent=None)):
         store.create("new", make_setup(**LABELS))
     assert not check(several).sound
 
@@ -154,14 +155,14 @@ def test_nothing_is_created_where_rows_are_left(several, statement):
 @pytest.mark.parametrize("change", ["agent = 4", "seq = 40"])
 def test_the_last_row_is_not_missing_unnoticed(several, change):
     damage(several, f"UPDATE journal SET {change} WHERE seq = 5")
-    with Store(several) as store, pytest.raises(Corrupt, match="row 5: is missing, up to "):
+    with Store(several) as store, pytest.raises(Corrupt, check=has(table="journal", row=5)):
         store.open("plain")
     assert verdicts(several)["plain"] == "damaged"
 
 
 def test_a_damaged_head_is_named(several):
     damage(several, "UPDATE heads SET seq = 3 WHERE agent = 3")
-    with Store(several) as store, pytest.raises(Corrupt, match="table heads: agent 3: the row is damaged or missing"):
+    with Store(several) as store, pytest.raises(Corrupt, check=has(table="heads", number=3)):
         store.open("plain")
     assert verdicts(several)["plain"] == "damaged"
     assert [kept["step"] for kept in repair(several)["agents"]] == [0, 3, 5]
@@ -204,7 +205,7 @@ def test_an_index_does_not_lead_to_the_row_of_another(tmp_path, page, entry):
     data = bytearray(path.read_bytes())
     data[data.index(entry, (page - 1) * 4096, page * 4096) + 2] ^= 1  # 3, the number of the row of the third
     path.write_bytes(data)
-    refused = pytest.raises(Corrupt, match="the row of 'b' is damaged") if page == 4 else nullcontext()
+    refused = pytest.raises(Corrupt, check=has(table="agents", agent="b")) if page == 4 else nullcontext()
     with Store(tmp_path) as store, refused:
         assert whole(store.open("b")) == expected
 
@@ -215,7 +216,7 @@ def test_a_damaged_declaration_is_refused(several, sql):
     connection.execute("PRAGMA writable_schema = ON")
     connection.execute(f"UPDATE sqlite_master SET sql = replace(sql, 'reward REAL', '{sql}')")
     connection.close()
-    with pytest.raises(Corrupt, match="the declaration of a table is damaged"):
+    with pytest.raises(Corrupt, check=has(path=several / "everlearn.db", table=None)):
         Store(several)
     assert not check(several).sound
 
@@ -226,8 +227,9 @@ def test_what_the_system_says_is_one_line(tmp_path):
         with pytest.raises(LiveError) as caught:
             attempt(tmp_path / "a")
         assert "\n" not in str(caught.value)
-    with pytest.raises(LiveError, match="File name too long"):
+    with pytest.raises(LiveError) as caught:
         check(tmp_path / ("x" * 300))
+    assert caught.value.__cause__.errno == errno.ENAMETOOLONG
 
 
 def test_an_agent_in_quarantine_is_named(tmp_path):

@@ -16,10 +16,11 @@ from everlearn.durable.checking import check
 from everlearn.durable.database import SCHEMA, read_version
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord
-from everlearn.errors import Changed, LiveError
+from everlearn.errors import Changed, LiveError, OtherVersion
 from everlearn.tasks.registry import TASKS
 from everlearn.tasks.service_station import service_station
 from tests.durable.shops import module
+from tests.refusal import has
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -51,7 +52,7 @@ def test_a_version_that_was_never_released_is_refused(second):
     connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")
     connection.close()
     for opened in (Reader, el.live):
-        with pytest.raises(LiveError, match="schema version 1, this everlearn reads 4"):
+        with pytest.raises(OtherVersion, check=has(path=second / "everlearn.db")):
             opened(second)
 
 
@@ -67,8 +68,9 @@ def test_version_2_is_read_as_it_is_and_its_task_recorded(second, monkeypatch):
     assert sorted(path.name for path in second.iterdir()) == [".lock", "everlearn.db", "expected.json"]
     assert check(second).sound
     monkeypatch.setitem(TASKS, "service-station", "tests.durable.test_versions:cheap_station")
-    with pytest.raises(Changed, match="reward"):
+    with pytest.raises(Changed) as caught:
         el.live(second)
+    assert "reward" in caught.value.keys
 
 
 def test_an_agent_of_version_0_1_opens_if_its_design_has_a_later_parameter(tmp_path):
@@ -116,5 +118,5 @@ def as_version_2(directory: Path) -> None:
 def test_an_agent_of_an_earlier_version_that_had_other_parameters_or_arrays_is_refused(agent, tmp_path):
     """They were saved before ``learned`` had a further parameter, and before ``planner`` kept its model in records."""
     shutil.copytree(FIXTURES / agent, tmp_path / "agent")
-    with pytest.raises(LiveError, match=r"another version of everlearn .* 'everlearn replay'"):
+    with pytest.raises(LiveError, check=has(path=tmp_path / "agent" / "everlearn.db", step=0)):
         el.live(tmp_path / "agent")

@@ -26,6 +26,7 @@ from everlearn.tables import AnyTable, PairTable, settled_table
 from everlearn.tasks.registry import make_task
 from tests.conformance.brief import brief_parameters
 from tests.few import AGENTS_OF_EVERY_KIND, few
+from tests.refusal import has
 from tests.worlds import pendulum, random_mdp
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -192,7 +193,7 @@ def test_an_environment_that_cannot_be_saved_is_told():
     plan = plan_of(pendulum().finish(), "growing-horizon", 50)
     checkpoint = ENGINES["reference"].advanced(plan, range(RUNS), None, 20)
     assert not checkpoint.resumable
-    with pytest.raises(SnapshotError, match="the environment of 'pendulum' cannot be restored"):
+    with pytest.raises(SnapshotError, check=has(part="environment")):
         ReferenceBatch(plan, range(RUNS), checkpoint)
 
 
@@ -201,5 +202,5 @@ def test_what_was_recorded_until_other_times():
     checkpoint = ENGINES["compiled"].advanced(plan, range(RUNS), None, 123)
     curves = checkpoint.until(np.array([1, 10, 500]))
     assert (curves.total_reward.shape, curves.policies.shape[:2]) == ((RUNS, 2), (RUNS, 2))
-    with pytest.raises(SnapshotError, match="at t = 123 not every time was recorded that is asked for"):
+    with pytest.raises(SnapshotError, check=has(part="curves")):
         checkpoint.until(np.array([1, 121]))

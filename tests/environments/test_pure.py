@@ -19,6 +19,7 @@ from everlearn.environments.pure import CAREFUL, REPEATS, Pure, check_environmen
 from everlearn.errors import TaskError, UserCodeError
 from everlearn.ownership import is_ours
 from everlearn.tables import PairTable
+from tests.refusal import has
 from tests.worlds import Pendulum, environment_stream, shop
 
 GENERATOR = np.random.default_rng(0)
@@ -80,16 +81,17 @@ def model(rho) -> el.Model:
 
 @pytest.mark.parametrize(("name", "rho"), [(name, rho) for name, every in SAMPLING.items() for rho in every])
 def test_dynamics_that_sample_are_refused_before_they_are_called(name, rho):
-    with pytest.raises(TaskError, match=r"test_pure\.py, line \d+\)") as caught:
+    with pytest.raises(TaskError) as caught:
         model(rho).outcomes(0, "slow")
+    assert "test_pure.py, line " in caught.value.argument
     assert caught.value.value.startswith(name)
     assert "yield 'idle', probability, next_memory" in caught.value.remedy
 
 
 def test_so_are_f_and_r():
-    with pytest.raises(TaskError, match="update function"):
+    with pytest.raises(TaskError, check=has(value="random.randrange")):
         el.AleatoricState(0, lambda s, a, o: random.randrange(2)).follow(0, "go", 0)
-    with pytest.raises(TaskError, match="reward"):
+    with pytest.raises(TaskError, check=has(value="np.random.rand")):
         el.Reward(lambda s, a, o: np.random.rand())(0, "go", 0)  # noqa: NPY002
 
 
@@ -138,7 +140,7 @@ def test_what_differs_is_refused_wherever_it_is_evaluated():
             with pytest.raises(TaskError):
                 el.run(make(), parameters={"task.aleatoric": view}, steps=2, engine="reference")
     calls = itertools.count()
-    with pytest.raises(TaskError, match="aggregation '<lambda>'"):
+    with pytest.raises(TaskError, check=has(argument="aggregation '<lambda>' at (memory,)")):
         el.seen_through(task(), lambda memory: next(calls))
     with pytest.raises(TaskError):
         task(changing_at(2)).start(environment_stream()).step("slow")
@@ -177,7 +179,7 @@ def test_an_exception_is_the_users():
     def rho(memory, action):
         yield {}["busy"], 1.0, 0
 
-    with pytest.raises(UserCodeError, match=r"dynamics 'rho' raised KeyError at \(memory, action\) = \(0, 'slow'\)"):
+    with pytest.raises(UserCodeError, check=has(function="dynamics 'rho'", at="(memory, action) = (0, 'slow')")):
         model(rho).outcomes(0, "slow")
 
 
@@ -258,9 +260,9 @@ def test_an_environment_draws_from_what_it_is_given():
     for kind, name in foreign.items():
         task = el.task(actions=["push"], observations=["left", "right"])(kind)
         task.reward(lambda s, a, o: 0.0)
-        with pytest.raises(TaskError, match="rng that start is given") as caught:
+        with pytest.raises(TaskError, check=has(value=name)) as caught:
             el.run(task, steps=2)
-        assert caught.value.value == name
+        assert caught.value.argument.startswith(f"environment {kind.__name__!r}")
 
 
 def test_the_shop_is_pure():

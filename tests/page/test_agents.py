@@ -9,7 +9,7 @@ from everlearn.agents.spec import AgentSpec, TaskSpec, read_specs
 from everlearn.errors import InputError, UnknownName
 from everlearn.page.configuration import is_papers, label, write
 from everlearn.page.offer import DURATION, REGISTERED
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 
 check = REGISTERED.check_agent
 
@@ -34,9 +34,7 @@ def test_a_schedule_is_there_where_one_is_taken():
 @pytest.mark.parametrize("kind", ["agent", "schedule"])
 def test_nothing_is_imported_that_has_no_name_here(kind, name):
     given = agent(name, None) if kind == "agent" else agent("growing-horizon", name)
-    with pytest.raises(
-        InputError, match=f"{kind}: '{name}'; the page offers registered names and what it was started with"
-    ):
+    with pytest.raises(InputError, check=has(__class__=InputError, argument=kind, value=name)):
         check(given)
 
 

@@ -17,7 +17,7 @@ from everlearn.experiments.execute import execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.spec import load_spec, read_spec
 from everlearn.experiments.variants import make_variants
-from everlearn.page.configuration import MOST_AGENTS, Configuration, label, read_query, read_toml
+from everlearn.page.configuration import Configuration, label, read_query, read_toml
 from everlearn.page.offer import REGISTERED
 from everlearn.page.pace import SPEEDS
 from everlearn.page.race import Workshop
@@ -44,21 +44,21 @@ def test_the_default_is_the_default_agent_on_the_papers_station():
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changed", "refused"),
     [
         ({"task": TaskSpec("nothing")}, ("task", "nothing")),
         ({"task": TaskSpec("os:system")}, ("task", "os:system")),
         ({"task": TaskSpec("service-station", {"window": "wide"})}, ("task.window", "wide")),
         ({"seed": -1}, ("seed", -1)),
-        ({"seed": 2**63}, ("seed", 9223372036854775808)),
+        ({"seed": 2**63}, ("seed", 2**63)),
         ({"speed": 7}, ("speed", 7)),
-        ({"agents": ()}, f"agents: 0; compare 1 to {MOST_AGENTS} agents"),
-        ({"agents": Configuration().agents * 5}, f"agents: 5; compare 1 to {MOST_AGENTS} agents"),
+        ({"agents": ()}, ("agents", 0)),
+        ({"agents": Configuration().agents * 5}, ("agents", 5)),
         ({"agents": Configuration().agents * 2}, ("agent", "growing-horizon, practical")),
     ],
 )
-def test_what_cannot_be_is_refused(changed, message):
-    with pytest.raises(InputError, match=message):
+def test_what_cannot_be_is_refused(changed, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         replace(Configuration(), **changed).checked()
 
 
@@ -127,9 +127,9 @@ def test_an_address_carries_the_whole_configuration(task, several, seed, speed, 
         ("2.task.window=3", ("key", "2.task.window")),
         (
             "schedule.horizon_scale=" + "9" * 3000,
-            ("schedule.horizon_scale", "9999999999999999999999999999999999999999..."),
+            ("schedule.horizon_scale", f"{'9' * 40}..."),
         ),
-        ("x" * 5000, ("address", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...")),
+        ("x" * 5000, ("address", f"{'x' * 40}...")),
         ("task.window=0x10", ("task.window", "0x10")),
     ],
 )
@@ -145,11 +145,11 @@ def test_whatever_is_sent_is_read_or_refused(text):
 
 
 @pytest.mark.parametrize(
-    ("spec", "message"),
+    ("spec", "refused"),
     [
-        ("steps = ", "is not TOML"),
-        ("a = " + "[" * 9000, "is not TOML"),
-        ("#" * 20_001, ("spec", "########################################...")),
+        ("steps = ", ("spec", "steps = ...")),
+        ("a = " + "[" * 9000, ("spec", f"a = {'[' * 36}...")),
+        ("#" * 20_001, ("spec", f"{'#' * 40}...")),
         ('steps = 1\ntask = "os:system"\nagent = "always"', ("task", "os:system")),
         ('steps = 1\ntask = ["riverswim", "t-maze"]\nagent = "always"', ("task", ["riverswim", "t-maze"])),
         (
@@ -162,6 +162,6 @@ def test_whatever_is_sent_is_read_or_refused(text):
         ),
     ],
 )
-def test_a_spec_that_a_page_cannot_show_is_refused(spec, message):
-    with pytest.raises(InputError, match=message):
+def test_a_spec_that_a_page_cannot_show_is_refused(spec, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         read_toml(spec)

@@ -20,7 +20,7 @@ from everlearn.durable.following import Follower as LiveFollower
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
 from everlearn.engine.curves import recording_times
-from everlearn.errors import StoreError
+from everlearn.errors import NoExperiment
 from everlearn.experiments.following import Follower
 from everlearn.locks import working
 from everlearn.page import following, start
@@ -290,7 +290,7 @@ def test_an_experiment_that_is_just_beginning_is_waited_for(tmp_path, monkeypatc
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_directory_that_gets_no_experiment_is_not_waited_for_long(tmp_path, monkeypatch, exists):
     monkeypatch.setattr(start, "SOON" if exists else "LATER", 0.2)
-    with pytest.raises(StoreError, match="there is no experiment here"):
+    with pytest.raises(NoExperiment):
         start._follow(str(tmp_path if exists else tmp_path / "out"), None, [], lambda _: None)
 
 

@@ -19,7 +19,7 @@ from everlearn.hosts import is_loopback
 from everlearn.page.server import INTERVAL, Doors, listen, switching_often
 from tests.page.browser import PATIENCE, ROOT, running_page, wait_for
 from tests.page.measuring import steps
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 
 
 def test_it_listens_on_loopback_alone_unless_told(page):
@@ -33,7 +33,7 @@ def test_it_listens_on_loopback_alone_unless_told(page):
         own = probe.getsockname()[0]
     if is_loopback(own):
         pytest.skip("this machine has no other address")
-    with pytest.raises(OSError, match=r"refused|timed out"):
+    with pytest.raises((ConnectionRefusedError, TimeoutError)):
         socket.create_connection((own, int(port)), timeout=2)
 
 
@@ -57,7 +57,7 @@ def test_another_site_is_not_let_in(page):
 
 
 def test_an_unknown_address_leads_back(page):
-    with pytest.raises(urllib.error.HTTPError, match="404") as caught:
+    with pytest.raises(urllib.error.HTTPError, check=has(code=404)) as caught:
         urllib.request.urlopen(f"{page}nosuch", timeout=PATIENCE)
     assert '<a class="more" href="/">' in caught.value.read().decode()
 
@@ -87,7 +87,7 @@ def test_a_browser_that_leaves_before_the_answer_is_no_mistake():
 
     scope = {"type": "http", "headers": [(b"host", b"127.0.0.1")]}
     asyncio.run(Doors(inside, True)({**scope, "error": "No response returned."}, None, leave))
-    with pytest.raises(RuntimeError, match="another"):
+    with pytest.raises(RuntimeError, check=has(args=("another",))):
         asyncio.run(Doors(inside, True)({**scope, "error": "another"}, None, leave))
 
 
@@ -101,10 +101,17 @@ def test_a_port_that_is_taken_is_refused_with_the_remedy():
 
 
 @pytest.mark.parametrize(
-    ("host", "port"), [("127.0.0.1", 70000), ("127.0.0.1", -1), ("no.such.host.invalid", 0), ("", 0), (5, 0)]
+    ("host", "port", "argument"),
+    [
+        ("127.0.0.1", 70000, "port"),
+        ("127.0.0.1", -1, "port"),
+        ("no.such.host.invalid", 0, "host and port"),
+        ("", 0, "host"),
+        (5, 0, "host"),
+    ],
 )
-def test_an_address_that_cannot_be_is_refused(host, port):
-    with pytest.raises(InputError, match=r"port|host"):
+def test_an_address_that_cannot_be_is_refused(host, port, argument):
+    with pytest.raises(InputError, check=refusal(argument)):
         listen(host, port)
 
 

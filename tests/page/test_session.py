@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.errors import EverlearnError, ScheduleError
+from everlearn.errors import ScheduleError, UserCodeError
 from everlearn.page.configuration import read_query
 from everlearn.page.pace import FASTEST
 from everlearn.page.race import Workshop
 from everlearn.page.session import Session
 from everlearn.page.start import open_workshop
+from tests.refusal import has
 from tests.worlds import pendulum
 
 PATIENCE = 120.0
@@ -180,7 +181,7 @@ def test_what_cannot_be_painted_leaves_what_was_there():
         session = watcher.session
         await session.open(workshop.start)
         before = session.race, session.painter, session.pace.speed
-        with pytest.raises(EverlearnError, match="two only"):
+        with pytest.raises(UserCodeError, check=has(function="agent 'mine': inspect")):
             await session.open(read_query("task=riverswim&agent=mine&speed=fastest", workshop.offer))
         assert (session.race, session.painter, session.pace.speed) == before
         await session.step()

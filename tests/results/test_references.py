@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import everlearn as el
+from everlearn.experiments.references import OptimumWarning
 from everlearn.results.references import BEST, FOUND, OPTIMUM, References
 from tests.worlds import pendulum, random_mdp, shop
 
@@ -68,5 +69,7 @@ def test_an_optimum_that_is_stated_wrongly_is_told():
         yield 0, 1.0, 0
 
     dull.reward(lambda s, action, observation: 0.5)
-    with pytest.warns(UserWarning, match="states the optimum 0.7, its model has 0.5"):
+    with pytest.warns(OptimumWarning) as caught:
         str(el.run(dull, "always", steps=5, engine="reference"))
+    warning = caught.pop(OptimumWarning).message
+    assert (warning.task, warning.stated, warning.optimum) == ("dull", 0.7, pytest.approx(0.5))

@@ -19,6 +19,7 @@ from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.curves import Curves
 from everlearn.errors import StoreError
 from everlearn.results.store import SCHEMA, Cells, Damaged
+from tests.refusal import has
 
 TIMES = np.array([1, 5, 10])
 NOTES = {"seconds": 0.25, "host": "here", "identity": {"seed": 3}}
@@ -233,6 +234,6 @@ def test_another_failure_of_the_disk_is_told_as_it_is(cells, monkeypatch):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(os, "fsync", broken)
-    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+    with pytest.raises(OSError, check=has(errno=errno.EIO)):
         cells.write("0f", checkpoint(t=20), NOTES)
     assert same(cells.read("0f")[0], checkpoint())

@@ -13,6 +13,7 @@ from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.errors import LiveError
 from tests.few import few
+from tests.refusal import has
 from tests.service.conftest import STATION, Service
 from tests.service.moving import arrive, assert_moving, begin, drive, move, sound
 from tests.service.test_chaos import SETUP, assert_same_state, undisturbed, world
@@ -57,7 +58,7 @@ def test_an_agent_moves_and_its_controller_follows(pair, tmp_path, runner):
     assert (first.stop(), second.stop()) == (0, 0)
     assert sound(first)
     assert sound(second)
-    with Store(first.directory) as store, pytest.raises(LiveError, match="moved"):
+    with Store(first.directory) as store, pytest.raises(LiveError, check=has(__class__=LiveError, agent="a")):
         store.create("a", make_setup(**SETUP))
     assert_same_state(state, undisturbed(tmp_path / "alone", 3, 120))
 

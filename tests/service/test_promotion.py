@@ -24,6 +24,7 @@ from everlearn.service.agents import Agents
 from everlearn.service.promotion import Promoter, _due, _record
 from everlearn.service.sandbox import Refused, Sandbox, Untried
 from everlearn.service.settings import Limits
+from tests.refusal import has
 from tests.service.conftest import until
 
 SETUP = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": [0, 1], "seed": 1}
@@ -157,8 +158,9 @@ def test_the_client_reports_sets_and_demotes(service):
         shadow(service, "told", 1, 40)
         assert client.report()["agreement"]["steps"] == 40
         assert client.promotion(RULE)["promotion"]["armed"]
-        with pytest.raises(ServiceError, match="never promoted"):
+        with pytest.raises(ServiceError, check=has(status=422)) as caught:
             client.demote()
+        assert caught.value.document["argument"] == "mode"
         assert client.mode == "shadow"
         assert client.promotion(None)["promotion"] is None
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.errors import InputError, ObservationError, UserCodeError
 from everlearn.tasks.registry import make_task
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 from tests.worlds import environment_stream, shop
 
 VIEWS = ["natural", "memory", "window:1", "window:2", "window:2+actions"]
@@ -182,7 +182,7 @@ def test_too_many_states_are_refused_with_what_helps(monkeypatch):
 
 
 def test_an_aggregation_that_fails_is_named():
-    with pytest.raises(UserCodeError, match=r"aggregation '<lambda>' raised ZeroDivisionError"):
+    with pytest.raises(UserCodeError, check=has(function="aggregation '<lambda>'")):
         station(lambda memory: 1 // 0)
     with pytest.raises(InputError, check=refusal("class of memory (-1, (0, 0))", 0.5)):
         station(lambda memory: 0.5)

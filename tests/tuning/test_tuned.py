@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.errors import InputError, StoreError
+from everlearn.errors import Held, InputError
 from everlearn.experiments.spec import read_spec
 from everlearn.locks import working
 from everlearn.tuning.snippet import toml
 from tests.experiments.small import world
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 
 DOCUMENT = {
     "steps": 200,
@@ -107,5 +107,5 @@ def test_what_is_refused_leaves_nothing_behind(tmp_path):
 
 
 def test_two_do_not_search_in_one_directory(tmp_path):
-    with working(tmp_path), pytest.raises(StoreError, match="this process has it open already"):
+    with working(tmp_path), pytest.raises(Held, check=has(path=tmp_path)):
         el.tune(DOCUMENT, out=tmp_path)

@@ -44,7 +44,7 @@ def unpack(data: bytes, name: str) -> tuple[AgentState, dict[str, Any]]:
     """Return the agent state and the identity that :func:`pack` wrote; errors call the data ``name``."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in archive.infolist()}
+            entries = {entry.filename.removesuffix(".npy"): _array(archive, entry, name) for entry in archive.infolist()}
         text = json.loads(bytes(entries.pop(_TEXT)))
     except UNREADABLE as error:
         raise SnapshotError(f"not a complete agent state ({error})", name) from None
@@ -124,16 +124,18 @@ def _is_finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2.0**1000
 
 
-def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> NDArray[Any]:
     """Read one array, never larger than the data: nothing is compressed, and the header is checked first."""
+    part = entry.filename.removesuffix(".npy")
     if entry.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"{entry.filename} is compressed")
+        raise SnapshotError(f"not a complete agent state ({entry.filename} is compressed)", name, part=part)
     buffer = io.BytesIO(archive.read(entry))
     version = np.lib.format.read_magic(buffer)
     if version != (1, 0):
         raise ValueError(f"an array in version {version}")
     shape, _, kind = np.lib.format.read_array_header_1_0(buffer)
     if kind.hasobject or math.prod(shape) * kind.itemsize != entry.file_size - buffer.tell():
-        raise ValueError(f"{entry.filename} is not as large as its header says")
+        problem = f"not a complete agent state ({entry.filename} is not as large as its header says)"
+        raise SnapshotError(problem, name, part=part)
     buffer.seek(0)
     return np.asarray(np.lib.format.read_array(buffer, allow_pickle=False))

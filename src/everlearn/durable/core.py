@@ -164,7 +164,7 @@ class Core:
         if self.failure is not None:
             remedy = "roll it back to a snapshot, import an agent state, or delete it"
             message = f"the agent is quarantined since {self.failure}; {remedy}"
-            raise Failed(message, self.failure.seq, step=self.failure.step, quarantined=True)
+            raise Failed(message, self.failure.seq, quarantined=True)
 
     def recall(
         self,

@@ -555,4 +555,4 @@ def _file_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise LiveError(f"{error.strerror}", path) from error
+        raise LiveError(f"{error.strerror}", path) from None

@@ -28,7 +28,8 @@ def warmed(core: Core, log: Iterable[Any], start: Label | None = None) -> tuple[
     aleatoric state in which the log begins, by default that of the agent.
     """
     if core.agent.pending is not None:
-        raise LiveError("an action was asked for and is not yet observed; observe it before a warm start")
+        problem = "an action was asked for and is not yet observed; observe it before a warm start"
+        raise LiveError(problem, step=core.next_step)
     if core.mode == "frozen":
         raise LiveError("the agent is frozen and would learn nothing; let it learn before a warm start")
     copy, entries = core.copy(), []

@@ -30,7 +30,7 @@ from everlearn.durable.records import (
 )
 from everlearn.durable.setup import MOST_DELAY, Setup
 from everlearn.durable.wal import refuse_damage
-from everlearn.errors import Absent, Corrupt, Failed, InputError, LiveError, SnapshotError
+from everlearn.errors import Absent, Corrupt, Failed, InputError, LiveError, OtherVersion, SnapshotError
 from everlearn.files import expanded
 from everlearn.locks import unless_held
 
@@ -99,7 +99,7 @@ class Reader:
             raise Corrupt(f"its version cannot be read; {database.how_to_repair(self.path)}", self.path, table="meta")
         if version not in database.READABLE:
             remedy = "use a newer everlearn" if version > database.SCHEMA else "it was made before everlearn 0.1"
-            raise LiveError(f"schema version {version}, this everlearn reads {database.SCHEMA}; {remedy}", self.path)
+            raise OtherVersion(f"schema version {version}, this everlearn reads {database.SCHEMA}; {remedy}", self.path)
         if version >= heads.SINCE and database.read_meta(self.connection, "shape") != database.shape(self.connection):
             raise Corrupt(f"the declaration of a table is damaged; {database.how_to_repair(self.path)}", self.path)
         return version

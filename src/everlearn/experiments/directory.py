@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from everlearn.durable.database import is_begun
 from everlearn.durable.layout import shards_of
-from everlearn.errors import StoreError
+from everlearn.errors import NoExperiment, StoreError
 from everlearn.experiments.manifest import Manifest
 from everlearn.files import expanded, replacing
 from everlearn.results.store import SCHEMA, Cells, Damaged, StoredCell, full_disk, refuse_newer
@@ -66,7 +66,7 @@ class Directory:
     def read_manifest(self) -> Manifest:
         """Return the manifest; raise if the directory has none."""
         if (manifest := self.manifest) is None:
-            raise StoreError("there is no experiment here; make one with 'everlearn experiment run'", self.path)
+            raise NoExperiment("there is no experiment here; make one with 'everlearn experiment run'", self.path)
         return manifest
 
     def write_manifest(self, manifest: Manifest) -> None:

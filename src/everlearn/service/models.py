@@ -304,6 +304,7 @@ class Problem(BaseModel):
     error: str = Field(description="One word, for programs.", examples=["input"])
     message: str = Field(description="One line, for people.")
     id: str | None = Field(None, description="Of an internal error: what to look for in the log.")
+    argument: str | None = Field(None, description="Of input that cannot be used: what it is called.")
     expected: int | None = Field(None, description="Of a conflict: the step that is due.")
     recorded: dict[str, Any] | None = Field(None, description="Of a conflict: what is recorded of that step.")
     pending: dict[str, Any] | None = Field(

@@ -154,7 +154,9 @@ def answer_to(scope: Scope, error: Exception) -> Answer:
         return _elsewhere(scope, error)
     if isinstance(error, Failed | Changed):
         return _unusable(error)
-    if isinstance(error, InputError | SnapshotError | Refused):
+    if isinstance(error, InputError):
+        return problem(422, "input", str(error), argument=error.argument[:LONGEST_VALUE])
+    if isinstance(error, SnapshotError | Refused):
         return problem(422, "input", str(error))
     return _of_the_store(scope, error)
 

@@ -55,7 +55,11 @@ class Refused(EverlearnError):  # noqa: N818 - reads as what it is
 
 
 class Untried(LiveError):  # noqa: N818 - reads as what it is
-    """A setup or an agent state that could not be tried now."""
+    """A setup or an agent state that could not be tried now; ``repeat`` says whether it may be later."""
+
+    def __init__(self, message: str, *, repeat: bool = True) -> None:
+        super().__init__(message)
+        self.repeat = repeat
 
 
 class Sandbox:
@@ -125,7 +129,7 @@ class Sandbox:
         process = self._idle.get()
         if process is None:
             self._idle.put(None)
-            raise Untried("the sandbox has ended; start the service again")
+            raise Untried("the sandbox has ended; start the service again", repeat=False)
         try:
             answer = process.ask(pickle.dumps((job, arguments)))
         except OSError:
