@@ -19,6 +19,7 @@
     ├── TableFull                    more pairs were visited than may be expanded
     ├── SnapshotError                a saved agent state that cannot be read or does not fit
     ├── StoreError                   a directory of results that cannot be read, written or added to
+    │   ├── Damaged                  a file of results that is torn or was altered
     │   ├── NoExperiment             a directory without an experiment
     │   └── Held                     a directory that another process uses
     └── LiveError                    a durable agent cannot do what was asked
@@ -301,6 +302,10 @@ class StoreError(EverlearnError):
     def __init__(self, problem: str, path: str | os.PathLike[str] | None = None) -> None:
         self.problem, self.path = problem, None if path is None else Path(path)
         super().__init__(_placed(problem, path))
+
+
+class Damaged(StoreError):  # noqa: N818 - reads as what it is
+    """A file of results that is torn or was altered."""
 
 
 class NoExperiment(StoreError):  # noqa: N818 - reads as what it is

@@ -16,12 +16,11 @@ import everlearn as el
 from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import ReferenceBatch
-from everlearn.errors import InputError, StoreError, UnknownName
+from everlearn.errors import Damaged, InputError, StoreError, UnknownName
 from everlearn.experiments import cells
 from everlearn.experiments.execute import Shard, execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.variants import MOST_RUNS
-from everlearn.results.store import Damaged
 from everlearn.theory.optimum import optimum
 from everlearn.theory.pairs import tabulate
 from tests.experiments.small import RANDOM, SMOOTH, STATION, Counting, described, interrupted, world

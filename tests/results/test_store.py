@@ -17,8 +17,8 @@ from hypothesis.extra import numpy as arrays
 
 from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.curves import Curves
-from everlearn.errors import StoreError
-from everlearn.results.store import SCHEMA, Cells, Damaged
+from everlearn.errors import Damaged, StoreError
+from everlearn.results.store import SCHEMA, Cells
 from tests.refusal import has
 
 TIMES = np.array([1, 5, 10])

@@ -44,7 +44,9 @@ def unpack(data: bytes, name: str) -> tuple[AgentState, dict[str, Any]]:
     """Return the agent state and the identity that :func:`pack` wrote; errors call the data ``name``."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = {entry.filename.removesuffix(".npy"): _array(archive, entry, name) for entry in archive.infolist()}
+            entries = {
+                entry.filename.removesuffix(".npy"): _array(archive, entry, name) for entry in archive.infolist()
+            }
         text = json.loads(bytes(entries.pop(_TEXT)))
     except UNREADABLE as error:
         raise SnapshotError(f"not a complete agent state ({error})", name) from None
@@ -124,9 +126,13 @@ def _is_finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2.0**1000
 
 
+def _part(entry: zipfile.ZipInfo) -> str:
+    return entry.filename.removesuffix(".npy")
+
+
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> NDArray[Any]:
     """Read one array, never larger than the data: nothing is compressed, and the header is checked first."""
-    part = entry.filename.removesuffix(".npy")
+    part = _part(entry)
     if entry.compress_type != zipfile.ZIP_STORED:
         raise SnapshotError(f"not a complete agent state ({entry.filename} is compressed)", name, part=part)
     buffer = io.BytesIO(archive.read(entry))

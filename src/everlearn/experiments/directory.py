@@ -21,10 +21,10 @@ from typing import Any, cast
 
 from everlearn.durable.database import is_begun
 from everlearn.durable.layout import shards_of
-from everlearn.errors import NoExperiment, StoreError
+from everlearn.errors import Damaged, NoExperiment, StoreError
 from everlearn.experiments.manifest import Manifest
 from everlearn.files import expanded, replacing
-from everlearn.results.store import SCHEMA, Cells, Damaged, StoredCell, full_disk, refuse_newer
+from everlearn.results.store import SCHEMA, Cells, StoredCell, full_disk, refuse_newer
 
 MANIFEST, CELLS = "manifest.json", "cells"
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.runner import choose_engine
-from everlearn.errors import InputError, StoreError
+from everlearn.errors import Damaged, InputError, StoreError
 from everlearn.experiments.cells import Cell, Tables, make_cells
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.manifest import Manifest, make_manifest, warn_of_other_platforms
@@ -26,7 +26,7 @@ from everlearn.files import refuse_unwritable
 from everlearn.locks import gathering, working
 from everlearn.machine import cores
 from everlearn.results.provenance import provenance
-from everlearn.results.store import Damaged, DamageWarning, Notes
+from everlearn.results.store import DamageWarning, Notes
 
 ROW = 64
 """The approximate number of bytes in a row of the table of runs."""

@@ -13,7 +13,7 @@ from everlearn.analysis.matrix import Comparisons
 from everlearn.analysis.measures import known_measure, measurable
 from everlearn.analysis.names import agent_names, known_averages, task_names
 from everlearn.analysis.statistics import regret_table, summary
-from everlearn.errors import InputError, StoreError
+from everlearn.errors import Damaged, InputError, StoreError
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.manifest import Manifest, platforms
 from everlearn.experiments.rows import Rows
@@ -22,7 +22,7 @@ from everlearn.files import expanded, refuse_unwritable, replacing
 from everlearn.labels import counted
 from everlearn.results.arm import Arm, arms
 from everlearn.results.result import Result
-from everlearn.results.store import Damaged, full_disk
+from everlearn.results.store import full_disk
 from everlearn.results.tables import FORMATS, encoded, runs_table
 
 if TYPE_CHECKING:

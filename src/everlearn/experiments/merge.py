@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from everlearn.errors import StoreError
+from everlearn.errors import Damaged, StoreError
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.manifest import Manifest, join_platforms
 from everlearn.experiments.tables import write_tables
 from everlearn.files import refuse_unwritable, replacing
 from everlearn.locks import gathering, working
-from everlearn.results.store import Damaged, DamageWarning, full_disk
+from everlearn.results.store import DamageWarning, full_disk
 
 
 def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directory:

@@ -10,6 +10,7 @@ import numpy as np
 
 from everlearn.analysis.statistics import summary
 from everlearn.engine.curves import concatenate, recording_times
+from everlearn.errors import Damaged
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.manifest import Manifest, VariantEntry, platforms
 from everlearn.experiments.references import INTERVAL, Optimum
@@ -17,7 +18,7 @@ from everlearn.results.arm import Arm, arms, with_policy
 from everlearn.results.platform import Platform
 from everlearn.results.references import AT_LEAST, AT_MOST
 from everlearn.results.result import Result
-from everlearn.results.store import Damaged, DamageWarning, StoredCell
+from everlearn.results.store import DamageWarning, StoredCell
 from everlearn.results.tables import encoded, rows_table, runs_table
 
 

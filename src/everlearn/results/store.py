@@ -19,17 +19,13 @@ from numpy.typing import NDArray
 
 from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.curves import Curves
-from everlearn.errors import StoreError
+from everlearn.errors import Damaged, StoreError
 from everlearn.files import FULL, UNREADABLE, replacing
 
 SCHEMA = 1
 """The version of the layout of cells and manifest; older versions can be read."""
 
 _TEXT, _HASH, _ARRAYS = "cell.json", "cell.sha256", "arrays/"
-
-
-class Damaged(StoreError):  # noqa: N818 - reads as what it is
-    """Raised for a file that is torn or was altered."""
 
 
 class DamageWarning(UserWarning):

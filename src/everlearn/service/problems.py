@@ -154,10 +154,9 @@ def answer_to(scope: Scope, error: Exception) -> Answer:
         return _elsewhere(scope, error)
     if isinstance(error, Failed | Changed):
         return _unusable(error)
-    if isinstance(error, InputError):
-        return problem(422, "input", str(error), argument=error.argument[:LONGEST_VALUE])
-    if isinstance(error, SnapshotError | Refused):
-        return problem(422, "input", str(error))
+    if isinstance(error, InputError | SnapshotError | Refused):
+        named: dict[str, Any] = {"argument": error.argument[:LONGEST_VALUE]} if isinstance(error, InputError) else {}
+        return problem(422, "input", str(error), **named)
     return _of_the_store(scope, error)
 
 
