@@ -98,22 +98,21 @@ def test_progress_adds_up_to_all_steps():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
-        ({"steps": 0}, "steps: 0; give a whole number of at least 1"),
-        ({"steps": 1.5}, "steps: 1.5; give a whole number, such as 10000 or 1e4"),
-        ({"steps": "many"}, "steps: 'many'; give a whole number, such as 10000 or 1e4"),
-        ({"steps": float("inf")}, "steps: inf; give a whole number, such as 10000 or 1e4"),
-        ({"steps": None}, "steps: None; give a whole number, such as 10000 or 1e4"),
-        ({"runs": 0}, "runs: 0; give a whole number of at least 1"),
-        ({"seed": -1}, "seed: -1; give a whole number of at least 0"),
-        ({"parameters": {"window": 3}}, "parameter: 'window'; write task.NAME, agent.NAME or schedule.NAME"),
+        ({"steps": 0}, ("steps", 0)),
+        ({"steps": 1.5}, ("steps", 1.5)),
+        ({"steps": "many"}, ("steps", "many")),
+        ({"steps": float("inf")}, ("steps",)),
+        ({"steps": None}, ("steps", None)),
+        ({"runs": 0}, ("runs", 0)),
+        ({"seed": -1}, ("seed", -1)),
+        ({"parameters": {"window": 3}}, ("parameter", "window")),
     ],
 )
-def test_what_is_refused(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_what_is_refused(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         run(**arguments)
-    assert str(caught.value) == message
 
 
 def test_a_seed_is_kept_to_the_last_digit():

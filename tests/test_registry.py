@@ -36,23 +36,22 @@ def test_a_module_that_fails_to_import_what_it_needs_says_so(here):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "refused"),
     [
-        ("zebra", "task: 'zebra'; known: here; or name your own as module:attribute"),
+        ("zebra", ("task", "zebra")),
         (
             "no_such_module:x",
-            "task: 'no_such_module:x'; there is no module 'no_such_module' here or among the installed packages",
+            ("task", "no_such_module:x"),
         ),
         (
             "math.deeper:x",
-            "task: 'math.deeper:x'; there is no module 'math.deeper' here or among the installed packages",
+            ("task", "math.deeper:x"),
         ),
     ],
 )
-def test_names_that_are_not_found(here, name, message):
-    with pytest.raises(InputError) as caught:
+def test_names_that_are_not_found(here, name, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         locate(name, {"here": "math:pi"}, "task")
-    assert str(caught.value) == message
 
 
 def test_an_attribute_that_is_not_found(here):
@@ -131,22 +130,21 @@ def test_conversion(value, kind, converted):
 
 
 @pytest.mark.parametrize(
-    ("value", "kind", "message"),
+    ("value", "kind", "refused"),
     [
-        ("1.5", int, "x: '1.5'; give a whole number"),
-        ("six", int | None, "x: 'six'; give a whole number"),
-        ("six", float, "x: 'six'; give a number"),
-        (True, int, "x: True; give a whole number"),
-        (True, float, "x: True; give a number"),
-        ("maybe", bool, "x: 'maybe'; give true or false"),
-        (2, bool, "x: 2; give true or false"),
-        ([1], float, "x: [1]; give a number"),
+        ("1.5", int, ("x", "1.5")),
+        ("six", int | None, ("x", "six")),
+        ("six", float, ("x", "six")),
+        (True, int, ("x", True)),
+        (True, float, ("x", True)),
+        ("maybe", bool, ("x", "maybe")),
+        (2, bool, ("x", 2)),
+        ([1], float, ("x", [1])),
     ],
 )
-def test_what_cannot_be_converted(value, kind, message):
-    with pytest.raises(InputError) as caught:
+def test_what_cannot_be_converted(value, kind, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         convert(value, kind, "x")
-    assert str(caught.value) == message
 
 
 def test_whole_numbers_may_be_written_as_floats():

@@ -124,50 +124,48 @@ def test_inspecting_between_acting_and_observing_at_the_end_of_a_block_changes_n
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("call", "error", "refused"),
     [
         (
             lambda agent: agent.observe("nothing"),
             InputError,
-            "executed: None; no action is pending; call act() first, or name what was executed",
+            ("executed", None),
         ),
         (
             lambda agent: agent.observe("rain", executed="slow"),
             ObservationError,
-            "observation: 'rain'; declared: arrival, departure, arrival+departure, nothing",
+            ("observation", "rain"),
         ),
         (
             lambda agent: agent.observe(["arrival"], executed="slow"),
             ObservationError,
-            "observation: ['arrival']; declared: arrival, departure, arrival+departure, nothing",
+            ("observation", ["arrival"]),
         ),
         (
             lambda agent: agent.observe("nothing", executed="sleep"),
             LabelError,
-            "action: 'sleep'; known: fast, slow",
+            ("action", "sleep"),
         ),
     ],
 )
-def test_what_it_refuses(call, error, message):
-    with pytest.raises(error) as caught:
+def test_what_it_refuses(call, error, refused):
+    with pytest.raises(error, check=refusal(*refused)):
         call(el.Agent("service-station"))
-    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
-        ({"seed": -1}, "seed: -1; give a whole number of at least 0"),
-        ({"seed": 1.5}, "seed: 1.5; give a whole number"),
-        ({"run": -1}, "run: -1; give a whole number of at least 0"),
-        ({"parameters": {"window": 6}}, "parameter: 'window'; write task.NAME, agent.NAME or schedule.NAME"),
-        ({"parameters": {"engine.x": 6}}, "parameter: 'engine.x'; write task.NAME, agent.NAME or schedule.NAME"),
+        ({"seed": -1}, ("seed", -1)),
+        ({"seed": 1.5}, ("seed", 1.5)),
+        ({"run": -1}, ("run", -1)),
+        ({"parameters": {"window": 6}}, ("parameter", "window")),
+        ({"parameters": {"engine.x": 6}}, ("parameter", "engine.x")),
     ],
 )
-def test_arguments_it_refuses(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_arguments_it_refuses(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         el.Agent("service-station", **arguments)
-    assert str(caught.value) == message
 
 
 def test_a_design_that_does_not_tell_its_policy():

@@ -161,25 +161,24 @@ def never(t: int) -> float:
 
 
 @pytest.mark.parametrize(
-    ("field", "function", "message", "t"),
+    ("field", "function", "refused", "t"),
     [
-        ("horizon", lambda t: 4.0 - t, "horizon at t = 4: 0.0; must be at least 1", 4),
-        ("horizon", lambda t: math.inf if t == 9 else 2.0, "horizon at t = 9: inf; must be finite", 9),
-        ("optimism", lambda t: 3.0 - t, "optimism at t = 4: -1.0; must be at least 0", 4),
-        ("optimism", lambda t: math.nan, "optimism at t = 1: nan; must be finite", 1),
-        ("value_shift", lambda t: -math.inf, "value shift at t = 1: -inf; must be finite", 1),
-        ("count_scale", lambda t: 1.0 - (t >= 4000) * 2, "count scale at t = 4000: -1.0; must be at least 0", 4000),
-        ("count_scale", lambda t: math.inf, "count scale at t = 1: inf; must be finite", 1),
-        ("count_scale", lambda t: None, "count scale at t = 1: None; must be a number", 1),
-        ("horizon", lambda t: "far" if t == 2 else 2, "horizon at t = 2: 'far'; must be a number", 2),
-        ("horizon", lambda t: [t], "horizon at t = 1: [1]; must be a number", 1),
+        ("horizon", lambda t: 4.0 - t, ("horizon at t = 4", 0.0), 4),
+        ("horizon", lambda t: math.inf if t == 9 else 2.0, ("horizon at t = 9",), 9),
+        ("optimism", lambda t: 3.0 - t, ("optimism at t = 4", -1.0), 4),
+        ("optimism", lambda t: math.nan, ("optimism at t = 1",), 1),
+        ("value_shift", lambda t: -math.inf, ("value shift at t = 1",), 1),
+        ("count_scale", lambda t: 1.0 - (t >= 4000) * 2, ("count scale at t = 4000", -1.0), 4000),
+        ("count_scale", lambda t: math.inf, ("count scale at t = 1",), 1),
+        ("count_scale", lambda t: None, ("count scale at t = 1", None), 1),
+        ("horizon", lambda t: "far" if t == 2 else 2, ("horizon at t = 2", "far"), 2),
+        ("horizon", lambda t: [t], ("horizon at t = 1", [1]), 1),
     ],
 )
-def test_a_schedule_outside_its_domain_is_refused_at_the_first_step(field, function, message, t):
+def test_a_schedule_outside_its_domain_is_refused_at_the_first_step(field, function, refused, t):
     functions = dict.fromkeys(("horizon", "optimism", "value_shift", "count_scale"), never) | {field: function}
-    with pytest.raises(ScheduleError) as caught:
+    with pytest.raises(ScheduleError, check=refusal(*refused)) as caught:
         Clock(el.Schedule(**functions)).at(1)
-    assert str(caught.value) == message
     assert caught.value.t == t
 
 

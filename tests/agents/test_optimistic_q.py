@@ -17,6 +17,7 @@ from tests.agents import rivals
 from tests.agents.learned import learned
 from tests.agents.side_by_side import compare
 from tests.few import few
+from tests.refusal import refusal
 from tests.worlds import corridor, random_mdp
 
 
@@ -132,17 +133,16 @@ def test_it_is_told_the_length_of_the_run():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "refused"),
     [
-        ({"duration": 9, "horizon": 1.5}, "agent.horizon: 1.5; give a finite number of at least 2"),
-        ({"duration": 9, "span": 0}, "agent.span: 0.0; give a finite number above 0"),
-        ({}, "agent.duration: None; give the number of steps that the agent will run for"),
-        ({"duration": 10**400}, f"agent.duration: {10**400}; give at most 1e+18 steps"),
-        ({"duration": 9, "confidence": 1}, "agent.confidence: 1.0; give a probability in (0, 1)"),
-        ({"duration": 9, "scale": "inf"}, "agent.scale: inf; give a finite number of at least 0"),
+        ({"duration": 9, "horizon": 1.5}, ("agent.horizon", 1.5)),
+        ({"duration": 9, "span": 0}, ("agent.span", 0.0)),
+        ({}, ("agent.duration", None)),
+        ({"duration": 10**400}, ("agent.duration",)),
+        ({"duration": 9, "confidence": 1}, ("agent.confidence", 1.0)),
+        ({"duration": 9, "scale": "inf"}, ("agent.scale",)),
     ],
 )
-def test_it_refuses(parameters, message):
-    with pytest.raises(InputError) as caught:
+def test_it_refuses(parameters, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         make("service-station", **parameters)
-    assert str(caught.value) == message

@@ -14,6 +14,7 @@ from tests.agents import rivals
 from tests.agents.learned import acted, learned
 from tests.agents.literal import exact
 from tests.agents.side_by_side import compare
+from tests.refusal import refusal
 from tests.worlds import corridor, environment_stream, random_mdp
 
 
@@ -148,19 +149,18 @@ def test_compiled_restarts_are_interpreted_ones():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "refused"),
     [
-        ({"restart": -1}, "agent.restart: -1.0; give a finite number of at least 0"),
-        ({"horizon": 0.5}, "agent.horizon: 0.5; give a finite number of at least 1"),
-        ({"step_size": 2}, "agent.step_size: 2.0; give a number above 0, at most 1"),
-        ({"step_power": -1}, "agent.step_power: -1.0; give a finite number of at least 0"),
-        ({"epsilon": 2}, "agent.epsilon: 2.0; give a probability"),
-        ({"epsilon_floor": -1}, "agent.epsilon_floor: -1.0; give a probability"),
-        ({"epsilon_power": "inf"}, "agent.epsilon_power: inf; give a finite number of at least 0"),
-        ({"initial_value": "nan"}, "agent.initial_value: nan; give a finite number"),
+        ({"restart": -1}, ("agent.restart", -1.0)),
+        ({"horizon": 0.5}, ("agent.horizon", 0.5)),
+        ({"step_size": 2}, ("agent.step_size", 2.0)),
+        ({"step_power": -1}, ("agent.step_power", -1.0)),
+        ({"epsilon": 2}, ("agent.epsilon", 2.0)),
+        ({"epsilon_floor": -1}, ("agent.epsilon_floor", -1.0)),
+        ({"epsilon_power": "inf"}, ("agent.epsilon_power",)),
+        ({"initial_value": "nan"}, ("agent.initial_value",)),
     ],
 )
-def test_it_refuses(parameters, message):
-    with pytest.raises(InputError) as caught:
+def test_it_refuses(parameters, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         el.Agent("service-station", "q-learning", parameters={f"agent.{k}": value for k, value in parameters.items()})
-    assert str(caught.value) == message

@@ -60,60 +60,55 @@ def seven() -> int:
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "message"),
+    ("make", "error", "refused"),
     [
         (
             lambda: make_schedule("smoth"),
             UnknownName,
-            "schedule: 'smoth'; known: change-points, fixed, practical, smooth (did you mean smooth?); "
-            "or name your own as module:attribute",
+            ("schedule", "smoth"),
         ),
         (
             lambda: make_schedule("smooth", {"horizon": 3}),
             UnknownName,
-            "parameter: 'schedule.horizon'; known: schedule.horizon_power, schedule.horizon_scale, "
-            "schedule.optimism_power, schedule.optimism_scale (did you mean schedule.horizon_scale?)",
+            ("parameter", "schedule.horizon"),
         ),
         (
             lambda: make_schedule("smooth", {"horizon_scale": "far"}),
             InputError,
-            "schedule.horizon_scale: 'far'; give a number",
+            ("schedule.horizon_scale", "far"),
         ),
-        (lambda: make_schedule(smooth(), {"x": 1}), UnknownName, "parameter: 'schedule.x'; known: none"),
-        (lambda: make_schedule(5), InputError, "schedule: 5; is neither a schedule nor a function that makes one"),
+        (lambda: make_schedule(smooth(), {"x": 1}), UnknownName, ("parameter", "schedule.x")),
+        (lambda: make_schedule(5), InputError, ("schedule", 5)),
         (
             lambda: make_schedule("math:pi"),
             InputError,
-            "schedule: 'math:pi'; is neither a schedule nor a function that makes one",
+            ("schedule", "math:pi"),
         ),
         (
             lambda: make_design(make_design("always"), {"x": 1}),
             InputError,
-            "parameter: 'agent.x'; this design is made already; pass the function that makes it, "
-            "which takes parameters",
+            ("parameter", "agent.x"),
         ),
         (
             lambda: make_design(5),
             InputError,
-            "agent: 5; is neither a design nor a function that makes one; give a design, as in el.Design(build, act, "
-            "learn), or a function without required arguments that returns one",
+            ("agent", 5),
         ),
         (
             lambda: make_design("always", schedule="smooth"),
             InputError,
-            "schedule: 'smooth'; the agent 'always' takes no schedule; leave it out",
+            ("schedule", "smooth"),
         ),
         (
             lambda: make_design("always", schedule_chosen={"horizon_scale": 2}),
             InputError,
-            "schedule: 'schedule.horizon_scale'; the agent 'always' takes no schedule; leave it out",
+            ("schedule", "schedule.horizon_scale"),
         ),
     ],
 )
-def test_what_is_refused(make, error, message):
-    with pytest.raises(error) as caught:
+def test_what_is_refused(make, error, refused):
+    with pytest.raises(error, check=refusal(*refused)):
         make()
-    assert str(caught.value) == message
 
 
 def test_an_unknown_agent_is_told_those_there_are():

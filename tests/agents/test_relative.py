@@ -8,6 +8,7 @@ import pytest
 import everlearn as el
 from everlearn.errors import InputError
 from tests.agents.learned import acted, learned
+from tests.refusal import refusal
 from tests.worlds import random_mdp
 
 NAMES = ["differential-q", "r-learning"]
@@ -46,16 +47,15 @@ def test_runs_side_by_side_keep_averages_of_their_own(name):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "refused"),
     [
-        ({"step_size": 0}, "agent.step_size: 0.0; give a number above 0, at most 1"),
-        ({"step_size": 1.5}, "agent.step_size: 1.5; give a number above 0, at most 1"),
-        ({"epsilon": -0.1}, "agent.epsilon: -0.1; give a probability"),
-        ({"initial_value": "inf"}, "agent.initial_value: inf; give a finite number"),
-        ({"initial_average": "nan"}, "agent.initial_average: nan; give a finite number"),
+        ({"step_size": 0}, ("agent.step_size", 0.0)),
+        ({"step_size": 1.5}, ("agent.step_size", 1.5)),
+        ({"epsilon": -0.1}, ("agent.epsilon", -0.1)),
+        ({"initial_value": "inf"}, ("agent.initial_value",)),
+        ({"initial_average": "nan"}, ("agent.initial_average",)),
     ],
 )
-def test_it_refuses(name, parameters, message):
-    with pytest.raises(InputError) as caught:
+def test_it_refuses(name, parameters, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         el.Agent("service-station", name, parameters={f"agent.{key}": value for key, value in parameters.items()})
-    assert str(caught.value) == message

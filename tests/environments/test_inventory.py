@@ -13,6 +13,7 @@ from scipy.stats import poisson
 from everlearn.environments.inventory import Inventory, demand_law
 from everlearn.environments.model import ModelEnvironment
 from everlearn.errors import InputError
+from tests.refusal import refusal
 from tests.worlds import environment_stream
 
 
@@ -82,21 +83,19 @@ def test_every_observation_is_listed_once(store):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
-        ({"capacity": 0}, "capacity: 0; give 1 to 200 units"),
-        ({"most_ordered": 21}, "most_ordered: 21; give 1 to 20, the capacity"),
-        ({"mean_demand": 0}, "mean_demand: 0; give a positive number of at most 100"),
-        ({"lead_time": 0}, "lead_time: 0; give 1 to 20 steps"),
+        ({"capacity": 0}, ("capacity", 0)),
+        ({"most_ordered": 21}, ("most_ordered", 21)),
+        ({"mean_demand": 0}, ("mean_demand", 0)),
+        ({"lead_time": 0}, ("lead_time", 0)),
         (
             {"capacity": 200, "most_ordered": 200, "mean_demand": 30.0},  # 201 amounts, 78 demands, 201 orders
-            "capacity and most_ordered: (200, 200); that is 3,151,278 observations, of at most 1,000,000; give less of "
-            "either",
+            ("capacity and most_ordered", (200, 200)),
         ),
-        ({"lead_time": 9}, "lead_time: 9; too many orders under way; give less, or a smaller most_ordered"),
+        ({"lead_time": 9}, ("lead_time", 9)),
     ],
 )
-def test_what_is_refused(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_what_is_refused(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         Inventory(**arguments)
-    assert str(caught.value) == message

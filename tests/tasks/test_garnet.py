@@ -12,6 +12,7 @@ import everlearn as el
 from everlearn.errors import InputError
 from everlearn.tasks.garnet import _subsets, garnet
 from tests.few import few
+from tests.refusal import refusal
 
 sizes = {
     "states": st.integers(1, 9),
@@ -101,23 +102,21 @@ def test_the_optimum_is_that_of_discounting_ever_less(seed):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
-        ({"states": 0}, "states: 0; give at least 1"),
-        ({"branching": 21}, "branching: 21; give at most the number of states, 20"),
-        ({"distortion": 1.5}, "distortion: 1.5; give a number from 0 to 1"),
-        ({"seed": -1}, "seed: -1; give a whole number of at least 0"),
-        ({"states": 2000, "branching": 1001}, "branching: 1001; give at most 1,000"),
-        ({"states": 10**9}, "states and group: (1000000000, 1); give at most 2,000,000 memories in all"),
-        ({"group": 10**400}, f"states and group: (20, {10**400}); give at most 2,000,000 memories in all"),
+        ({"states": 0}, ("states", 0)),
+        ({"branching": 21}, ("branching", 21)),
+        ({"distortion": 1.5}, ("distortion", 1.5)),
+        ({"seed": -1}, ("seed", -1)),
+        ({"states": 2000, "branching": 1001}, ("branching", 1001)),
+        ({"states": 10**9}, ("states and group", (1000000000, 1))),
+        ({"group": 10**400}, ("states and group",)),
         (
             {"states": 10**6, "actions": 4},
-            "states, group, actions and branching: (1000000, 1, 4, 3); give at most 10,000,000 branches, states times "
-            "group times actions times branching",
+            ("states, group, actions and branching", (1000000, 1, 4, 3)),
         ),
     ],
 )
-def test_what_is_refused(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_what_is_refused(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         garnet(**arguments)
-    assert str(caught.value) == message

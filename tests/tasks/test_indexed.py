@@ -64,37 +64,36 @@ def leaving(f) -> IndexedTask:
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("call", "error", "refused"),
     [
-        (lambda: IndexedTask(service_station()).action("sleep"), LabelError, "action: 'sleep'; known: fast, slow"),
+        (lambda: IndexedTask(service_station()).action("sleep"), LabelError, ("action", "sleep")),
         (
             lambda: IndexedTask(service_station()).observation("rain"),
             ObservationError,
-            "observation: 'rain'; declared: arrival, departure, arrival+departure, nothing",
+            ("observation", "rain"),
         ),
         (
             lambda: IndexedTask(random_mdp(1, states=20)).observation(99),
             ObservationError,
-            "observation: 99; declared: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ...",
+            ("observation", 99),
         ),
-        (lambda: IndexedTask(service_station()).state(2), AleatoricStateError, "aleatoric state: 2; known: 0, 1"),
-        (lambda: IndexedTask(service_station()).state([0]), AleatoricStateError, "aleatoric state: [0]; known: 0, 1"),
+        (lambda: IndexedTask(service_station()).state(2), AleatoricStateError, ("aleatoric state", 2)),
+        (lambda: IndexedTask(service_station()).state([0]), AleatoricStateError, ("aleatoric state", [0])),
         (
             lambda: leaving(lambda s, a, o: s - 1).step(0, 0, 0),
             AleatoricStateError,
-            "aleatoric state after (0, 'go', 'x'): -1; f left the set of aleatoric states: 0, 1; add it to states=",
+            ("aleatoric state after (0, 'go', 'x')", -1),
         ),
         (
             lambda: leaving(lambda s, a, o: s).step(1, 0, 0),
             RewardError,
-            "reward of (1, 'go', 'x'): 3.0; outside its range, 0.0 to 1.0; widen reward_range",
+            ("reward of (1, 'go', 'x')", 3.0),
         ),
     ],
 )
-def test_what_is_refused(call, error, message):
-    with pytest.raises(error) as caught:
+def test_what_is_refused(call, error, refused):
+    with pytest.raises(error, check=refusal(*refused)):
         call()
-    assert str(caught.value) == message
 
 
 def test_an_f_that_returns_no_label_is_refused():

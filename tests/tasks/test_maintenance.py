@@ -12,6 +12,7 @@ import everlearn as el
 from everlearn.errors import InputError
 from everlearn.tasks.maintenance import maintenance
 from tests.chains import reachable
+from tests.refusal import refusal
 
 USUAL = {
     "wear": 0.1,
@@ -140,17 +141,16 @@ def test_every_parameter_has_an_effect(name):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
-        ({"see": "wear"}, "see: 'wear'; give one of observation, age"),
-        ({"revenue": 0}, "revenue: 0; give a positive number of at most 1e+300"),
-        ({"revenue": float("inf")}, "revenue: inf; give a positive number of at most 1e+300"),
-        ({"inspection_cost": -1}, "inspection_cost: -1; give a number of at least 0, at most 1e+300"),
-        ({"replacement_cost": 1e308}, "replacement_cost: 1e+308; give a number of at least 0, at most 1e+300"),
-        ({"failure_cost": float("inf")}, "failure_cost: inf; give a number of at least 0, at most 1e+300"),
+        ({"see": "wear"}, ("see", "wear")),
+        ({"revenue": 0}, ("revenue", 0)),
+        ({"revenue": float("inf")}, ("revenue",)),
+        ({"inspection_cost": -1}, ("inspection_cost", -1)),
+        ({"replacement_cost": 1e308}, ("replacement_cost", 1e308)),
+        ({"failure_cost": float("inf")}, ("failure_cost",)),
     ],
 )
-def test_what_is_refused(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_what_is_refused(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         maintenance(**arguments)
-    assert str(caught.value) == message

@@ -16,6 +16,7 @@ from everlearn.errors import InputError
 from everlearn.tasks.queueing_network import queueing_network
 from everlearn.theory.pairs import tabulate
 from tests.few import few
+from tests.refusal import refusal
 
 
 def stationary(matrix) -> np.ndarray:
@@ -190,36 +191,34 @@ def test_it_has_the_size_that_was_asked_for(queues, capacity, window):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
-        ({"queues": 0}, "queues: 0; give 1 to 1,000,000,000"),
-        ({"queues": 10**400}, f"queues: {10**400}; give 1 to 1,000,000,000"),
-        ({"capacity": 10**200}, f"capacity: {10**200}; give 1 to 1,000,000,000"),
-        ({"servers": 10**400}, f"servers: {10**400}; give 1 to 1,000,000,000"),
-        ({"window": -1}, "window: -1; give 0 to 1,000,000,000 customers"),
-        ({"patience": 0}, "patience: 0; give at least 1 customer, or none"),
-        ({"topology": "ring"}, "topology: 'ring'; give parallel or tandem"),
-        ({"control": "some"}, "control: 'some'; give each or all"),
-        ({"arrival_floor": 0}, "arrival_floor: 0; give a positive rate"),
-        ({"fast_rate": 0.5}, "fast_rate: 0.5; give a rate of at least slow_rate, 1"),
-        ({"revenue": 0}, "revenue: 0; give a positive number of at most 1e+300"),
-        ({"revenue": math.inf}, "revenue: inf; give a positive number of at most 1e+300"),
-        ({"slow_cost": -1}, "slow_cost: -1; give a number of at least 0, for all servers in a step at most 1e+300"),
+        ({"queues": 0}, ("queues", 0)),
+        ({"queues": 10**400}, ("queues",)),
+        ({"capacity": 10**200}, ("capacity",)),
+        ({"servers": 10**400}, ("servers",)),
+        ({"window": -1}, ("window", -1)),
+        ({"patience": 0}, ("patience", 0)),
+        ({"topology": "ring"}, ("topology", "ring")),
+        ({"control": "some"}, ("control", "some")),
+        ({"arrival_floor": 0}, ("arrival_floor", 0)),
+        ({"fast_rate": 0.5}, ("fast_rate", 0.5)),
+        ({"revenue": 0}, ("revenue", 0)),
+        ({"revenue": math.inf}, ("revenue",)),
+        ({"slow_cost": -1}, ("slow_cost", -1)),
         (
             {"fast_cost": 1e308},
-            "fast_cost: 1e+308; give a number of at least 0, for all servers in a step at most 1e+300",
+            ("fast_cost", 1e308),
         ),
         (
             {"arrival_floor": 1e308, "arrival_height": 1e308},
-            "arrival and service rates: (1e+308, 1e+308, 4.0); their sum, over all servers, is the pace of the "
-            "network; give rates whose sum is finite",
+            ("arrival and service rates", (1e308, 1e308, 4.0)),
         ),
     ],
 )
-def test_what_is_refused(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_what_is_refused(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         queueing_network(**arguments)
-    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import everlearn as el
 from everlearn.errors import InputError
 from everlearn.tasks.riverswim import riverswim, riverswim_12
 from everlearn.theory.pairs import tabulate
+from tests.refusal import refusal
 from tests.theory.dense import best_gain
 
 
@@ -124,18 +125,17 @@ def test_every_parameter_has_an_effect(name):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
-        ({"states": 1}, "states: 1; give 2 to 1000"),
-        ({"advance": 0}, "advance: 0; give a probability in (0, 1]"),
-        ({"back": 0.7}, "back: 0.7; give 0 to 0.65"),
-        ({"first_advance": 1.5}, "first_advance: 1.5; give a probability in (0, 1]"),
-        ({"last_back": -0.1}, "last_back: -0.1; give a probability"),
-        ({"left_reward": -1}, "left_reward: -1; give a finite number of at least 0"),
-        ({"right_reward": math.inf}, "right_reward: inf; give a positive, finite number"),
+        ({"states": 1}, ("states", 1)),
+        ({"advance": 0}, ("advance", 0)),
+        ({"back": 0.7}, ("back", 0.7)),
+        ({"first_advance": 1.5}, ("first_advance", 1.5)),
+        ({"last_back": -0.1}, ("last_back", -0.1)),
+        ({"left_reward": -1}, ("left_reward", -1)),
+        ({"right_reward": math.inf}, ("right_reward",)),
     ],
 )
-def test_what_is_refused(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_what_is_refused(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         riverswim(**arguments)
-    assert str(caught.value) == message

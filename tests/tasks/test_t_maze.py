@@ -10,6 +10,7 @@ from everlearn.environments.t_maze import END, TMaze
 from everlearn.errors import InputError
 from everlearn.tasks.t_maze import t_maze
 from tests.few import few
+from tests.refusal import refusal
 from tests.worlds import environment_stream
 
 CASES = [(length, window) for length in (1, 2, 3, 5) for window in (1, 2, 3, 4, 6, 8)]
@@ -66,16 +67,15 @@ def test_there_are_no_more_windows_than_the_bound_counts(length, window):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
-        ({"length": 0}, "length: 0; give 1 to 10,000"),
-        ({"length": 10**9}, "length: 1000000000; give 1 to 10,000"),
-        ({"window": 0}, "window: 0; give 1 to 10,000"),
-        ({"window": 10**400}, f"window: {10**400}; give 1 to 10,000"),
-        ({"window": 100}, "window: 100; with a length of 4, there are too many windows; give less"),
+        ({"length": 0}, ("length", 0)),
+        ({"length": 10**9}, ("length", 1000000000)),
+        ({"window": 0}, ("window", 0)),
+        ({"window": 10**400}, ("window",)),
+        ({"window": 100}, ("window", 100)),
     ],
 )
-def test_what_is_refused(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_what_is_refused(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         t_maze(**arguments)
-    assert str(caught.value) == message

@@ -61,28 +61,30 @@ def test_both_ways_to_name_a_parameter_are_the_same():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "refused"),
     [
-        ({}, "search: {}; name at least one parameter"),
-        (3, "search: 3; give a table"),
-        ({"task.window": [1, 2]}, "key: 'search.task.window'; search parameters of agent and schedule"),
-        ({"agent": 3}, "search.agent: 3; give a table"),
-        ({"agent.x": 3}, "search.agent.x: 3; give a list of values, or a range"),
-        ({"agent.x": []}, "search.agent.x: []; is an empty list"),
-        ({"agent.x": {"low": 1}}, "search.agent.x.high: None; give a number"),
-        ({"agent.x": {"low": True, "high": 2}}, "search.agent.x.low: True; give a number"),
-        ({"agent.x": {"low": 1, "high": math.inf}}, "search.agent.x.high: inf; give a number"),
-        ({"agent.x": {"low": 3, "high": 2}}, "search.agent.x.high: 2; give a number of at least 3"),
-        ({"agent.x": {"low": 0, "high": 2, "scale": "log"}}, "search.agent.x.low: 0; a logarithmic scale begins above"),
-        ({"agent.x": {"low": 0, "high": 2, "scale": "root"}}, "search.agent.x.scale: 'root'; give one of linear, log"),
-        ({"agent.x": {"low": 0, "high": 2, "whole": 1}}, "search.agent.x.whole: 1; give true or false"),
-        ({"agent.x": {"low": 0.5, "high": 2, "whole": True}}, "give whole numbers for low and high"),
+        ({}, ("search", {})),
+        (3, ("search", 3)),
+        ({"task.window": [1, 2]}, ("key", "search.task.window")),
+        ({"agent": 3}, ("search.agent", 3)),
+        ({"agent.x": 3}, ("search.agent.x", 3)),
+        ({"agent.x": []}, ("search.agent.x", [])),
+        ({"agent.x": {"low": 1}}, ("search.agent.x.high", None)),
+        ({"agent.x": {"low": True, "high": 2}}, ("search.agent.x.low", True)),
+        ({"agent.x": {"low": 1, "high": math.inf}}, ("search.agent.x.high",)),
+        ({"agent.x": {"low": 3, "high": 2}}, ("search.agent.x.high", 2)),
+        ({"agent.x": {"low": 0, "high": 2, "scale": "log"}}, ("search.agent.x.low", 0)),
+        ({"agent.x": {"low": 0, "high": 2, "scale": "root"}}, ("search.agent.x.scale", "root")),
+        ({"agent.x": {"low": 0, "high": 2, "whole": 1}}, ("search.agent.x.whole", 1)),
+        (
+            {"agent.x": {"low": 0.5, "high": 2, "whole": True}},
+            ("search.agent.x", {"low": 0.5, "high": 2, "whole": True}),
+        ),
     ],
 )
-def test_what_makes_no_sense_is_refused(given, message):
-    with pytest.raises(InputError) as caught:
+def test_what_makes_no_sense_is_refused(given, refused):
+    with pytest.raises(InputError, check=refusal(*refused)) as caught:
         read_search(given)
-    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

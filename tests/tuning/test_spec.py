@@ -44,27 +44,29 @@ def test_what_is_left_out():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "refused"),
     [
-        ({"candidates": 0}, "candidates: 0; give a whole number of at least 1"),
-        ({"candidates": 1e6}, "candidates: 1000000.0; give a whole number of at most 100,000"),
-        ({"factor": 1}, "factor: 1; give a whole number of at least 2"),
-        ({"final_runs": 1}, "final_runs: 1; give a whole number of at least 2"),
-        ({"objective": "best"}, "objective: 'best'; give one of mean, worst"),
-        ({"agent": ["growing-horizon", "always"]}, "agent: 2; tune one agent at a time"),
-        ({"agent": {"name": "growing-horizon", "schedule": ["smooth", "fixed"]}}, "tune with one schedule at a time"),
+        ({"candidates": 0}, ("candidates", 0)),
+        ({"candidates": 1e6}, ("candidates", 1000000.0)),
+        ({"factor": 1}, ("factor", 1)),
+        ({"final_runs": 1}, ("final_runs", 1)),
+        ({"objective": "best"}, ("objective", "best")),
+        ({"agent": ["growing-horizon", "always"]}, ("agent", 2)),
+        (
+            {"agent": {"name": "growing-horizon", "schedule": ["smooth", "fixed"]}},
+            ("agent.schedule", ["smooth", "fixed"]),
+        ),
         (
             {"agent": {"name": "always", "parameters": {"policy": ["a", "b"]}}},
-            "what is to be searched under search",
+            ("agent.parameters.policy", ["a", "b"]),
         ),
-        ({"steps": "many"}, "steps: 'many'; give a whole number, such as 10000 or 1e4"),
-        ({"task": []}, "task: []; name at least one"),
+        ({"steps": "many"}, ("steps", "many")),
+        ({"task": []}, ("task", [])),
     ],
 )
-def test_what_makes_no_sense_is_refused(changes, message):
-    with pytest.raises(InputError) as caught:
+def test_what_makes_no_sense_is_refused(changes, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         read_tuning({**LEAST, **changes})
-    assert message in str(caught.value)
 
 
 def test_what_is_missing_is_named():

@@ -193,7 +193,8 @@ def errors(path: Path, untold: str = UNTOLD) -> Iterator[None]:
         if error.errno in FULL:
             raise StoreFull(f"the disk is full; {UNCHANGED}", path) from error
         remedy = f"; {NOT_YOURS}" if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else ""
-        raise LiveError(f"{error.strerror or error}{remedy}", error.filename or path) from error
+        named = error.filename if isinstance(error.filename, str) else path  # it may be the number of an open file
+        raise LiveError(f"{error.strerror or error}{remedy}", named) from error
 
 
 def _translated(error: sqlite3.Error, path: Path, untold: str) -> LiveError:
