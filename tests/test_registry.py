@@ -9,7 +9,7 @@ import pytest
 
 from everlearn.errors import InputError, UnknownName
 from everlearn.registry import Parameter, convert, locate, parameters, plain, settings, settings_text, summary, whole
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 
 
 @pytest.fixture
@@ -59,7 +59,6 @@ def test_an_attribute_that_is_not_found(here):
     with pytest.raises(UnknownName) as caught:
         locate("has_little:shops", {}, "task")
     assert caught.value.known == ["shop"]
-    assert "(did you mean" in str(caught.value) or str(caught.value).endswith("; these are in has_little")
 
 
 @pytest.mark.parametrize("name", [":attribute", "math:", ".relative:x", ":"])
@@ -90,10 +89,9 @@ def test_settings_are_defaults_and_what_was_given():
 
 
 def test_unknown_parameters_are_refused_by_their_full_name():
-    with pytest.raises(UnknownName) as caught:
+    known = ["task.anything", "task.count", "task.price"]
+    with pytest.raises(UnknownName, check=has(argument="parameter", value="task.prize", known=known)):
         settings(factory, {"prize": 1}, "task")
-    expected = "parameter: 'task.prize'; known: task.anything, task.count, task.price (did you mean task.price?)"
-    assert str(caught.value) == expected
 
 
 def test_annotations_that_cannot_be_resolved_are_no_obstacle():

@@ -22,12 +22,8 @@ def ring(states: int) -> el.Task:
 
 @pytest.mark.parametrize("agent", ["ucrl2", "kl-ucrl", "tsde", "psrl", "imed-rl", "med-rl"])
 def test_a_task_too_large_is_refused(agent):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, check=refusal("agent", agent)):
         el.Agent(ring(2739), agent)
-    assert str(caught.value) == (
-        f"agent: '{agent}'; its model has |S|^2 |A| entries, at most 15,000,000; with 2 actions that is 2,738 "
-        "aleatoric states, and 'ring' has 2,739; choose fewer, or an agent without a model, such as growing-horizon"
-    )
 
 
 def test_a_larger_model_is_refused_earlier():

@@ -118,9 +118,8 @@ def test_it_finds_the_best_average_reward_though_it_explores():
 
 def test_the_step_size_of_the_average_is_at_most_1():
     el.Agent("service-station", "differential-q", parameters={"agent.eta": 4.0, "agent.step_size": 0.25})
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, check=refusal("agent.eta", 4.5)):
         el.Agent("service-station", "differential-q", parameters={"agent.eta": 4.5, "agent.step_size": 0.25})
-    assert str(caught.value) == "agent.eta: 4.5; give at most 4, so that eta times step_size is at most 1"
 
 
 @pytest.mark.parametrize("eta", [0.0, -1.0, "inf"])

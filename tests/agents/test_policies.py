@@ -12,8 +12,6 @@ from everlearn.tasks.service_station import service_station
 from tests.refusal import refusal
 from tests.worlds import random_mdp
 
-REMEDY = "write state=action or state=action:probability, separated by commas"
-
 
 @pytest.mark.parametrize(
     ("given", "table"),
@@ -63,32 +61,31 @@ def test_actions_with_a_colon_in_their_name():
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("given", "error", "refused"),
     [
-        ("0=slow,fast", InputError, f"policy: 'fast'; {REMEDY}"),
-        ("quick", LabelError, "action in the policy: 'quick'; known: fast, slow"),
-        ("2=slow", LabelError, "aleatoric state in the policy: '2'; known: 0, 1"),
-        ("1=fast:much", InputError, f"policy: 'fast:much'; {REMEDY}"),
-        ("1=fast:1.5", InputError, "probability in the policy: 1.5; give a number from 0 to 1"),
-        ("1=fast:nan", InputError, "probability in the policy: nan; give a number from 0 to 1"),
+        ("0=slow,fast", InputError, ("policy", "fast")),
+        ("quick", LabelError, ("action in the policy", "quick")),
+        ("2=slow", LabelError, ("aleatoric state in the policy", "2")),
+        ("1=fast:much", InputError, ("policy", "fast:much")),
+        ("1=fast:1.5", InputError, ("probability in the policy", 1.5)),
+        ("1=fast:nan", InputError, ("probability in the policy",)),
         (
             [[1, 1], [1, 0]],
             InputError,
-            "policy: [[1, 1], [1, 0]]; give probabilities of shape (2, 2), each row summing to one",
+            ("policy", [[1, 1], [1, 0]]),
         ),
-        ([[1, 0]], InputError, "policy: [[1, 0]]; give probabilities of shape (2, 2), each row summing to one"),
+        ([[1, 0]], InputError, ("policy", [[1, 0]])),
         (
             [[2, -1], [1, 0]],
             InputError,
-            "policy: [[2, -1], [1, 0]]; give probabilities of shape (2, 2), each row summing to one",
+            ("policy", [[2, -1], [1, 0]]),
         ),
-        (object, InputError, f"policy: <class 'object'>; {REMEDY}"),
+        (object, InputError, ("policy", object)),
     ],
 )
-def test_what_is_refused(given, error, message):
-    with pytest.raises(error) as caught:
+def test_what_is_refused(given, error, refused):
+    with pytest.raises(error, check=refusal(*refused)):
         policy_table(service_station(), given)
-    assert str(caught.value) == message
 
 
 def test_a_policy_is_a_function_of_history():

@@ -133,12 +133,6 @@ def test_it_learns_within_a_pseudo_episode():
     assert final < best
 
 
-TOO_LONG = (
-    "its table has |S| |A| H entries, at most 15,000,000; 'service-station' has 2 aleatoric states and 2 actions: "
-    "give 1 to 3,750,000"
-)
-
-
 def test_a_task_that_has_no_room_for_any_horizon_is_refused():
     wide = el.task(actions=range(4_000), observations=range(4_000), name="wide", memory=0)
     task = wide(lambda memory, action: [(0, 1.0, 0)])
@@ -148,21 +142,20 @@ def test_a_task_that_has_no_room_for_any_horizon_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "refused"),
     [
-        ({"duration": 9, "horizon": 0}, "agent.horizon: 0; give a whole number of at least 1"),
-        ({"duration": 9, "horizon": 2.5}, "agent.horizon: 2.5; give a whole number"),
-        ({}, "agent.duration: None; give the number of steps that the agent will run for"),
-        ({"duration": 0}, "agent.duration: 0; give the number of steps that the agent will run for"),
-        ({"duration": 10**400}, f"agent.duration: {10**400}; give at most 1e+18 steps"),
-        ({"duration": 9, "horizon": 10**9}, f"agent.horizon: 1000000000; {TOO_LONG}"),
-        ({"duration": 9, "horizon": 10**200}, f"agent.horizon: {10**200}; {TOO_LONG}"),
-        ({"duration": 9, "confidence": 0}, "agent.confidence: 0.0; give a probability in (0, 1)"),
-        ({"duration": 9, "confidence": 1}, "agent.confidence: 1.0; give a probability in (0, 1)"),
-        ({"duration": 9, "scale": -1}, "agent.scale: -1.0; give a finite number of at least 0"),
+        ({"duration": 9, "horizon": 0}, ("agent.horizon", 0)),
+        ({"duration": 9, "horizon": 2.5}, ("agent.horizon", 2.5)),
+        ({}, ("agent.duration", None)),
+        ({"duration": 0}, ("agent.duration", 0)),
+        ({"duration": 10**400}, ("agent.duration", 10**400)),
+        ({"duration": 9, "horizon": 10**9}, ("agent.horizon", 10**9)),
+        ({"duration": 9, "horizon": 10**200}, ("agent.horizon", 10**200)),
+        ({"duration": 9, "confidence": 0}, ("agent.confidence", 0.0)),
+        ({"duration": 9, "confidence": 1}, ("agent.confidence", 1.0)),
+        ({"duration": 9, "scale": -1}, ("agent.scale", -1.0)),
     ],
 )
-def test_it_refuses(parameters, message):
-    with pytest.raises(InputError) as caught:
+def test_it_refuses(parameters, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         make("service-station", **parameters)
-    assert str(caught.value) == message

@@ -336,4 +336,93 @@ MISTAKES = [
         "'steps': 10, 'search': {'agent.step_size': [0.1, 0.2]}})",
         "agent.parameters.policy: ['a', 'b']; is a list; give one value, and put what is to be searched under search",
     ),
+    line(
+        "states",
+        "features that are fractions",
+        "el.Features(lambda s: [0.5, 1], active=2, size=10).table([3])",
+        "features of state 3: 0.5; give whole numbers",
+    ),
+    line(
+        "states",
+        "features that are too few",
+        "el.Features(lambda s: [1], active=2, size=10).table([3])",
+        "features of state 3: [1]; 1 indices; return 2, as declared",
+    ),
+    line(
+        "states",
+        "features that are negative",
+        "el.Features(lambda s: [0, -1], active=2, size=10).table([3])",
+        "features of state 3: -1; give indices from 0 to 9",
+    ),
+    line(
+        "states",
+        "features that are there twice",
+        "el.Features(lambda s: [4, 4], active=2, size=10).table([3])",
+        "features of state 3: [4, 4]; the same index twice; give different ones",
+    ),
+    line(
+        "states",
+        "features that are a number",
+        "el.Features(lambda s: 4, active=2, size=10).table([3])",
+        "features of state 3: 4; return 2 indices, as declared",
+    ),
+    line(
+        "agents",
+        "a horizon of a pseudo-episode that is too long",
+        'el.Agent("service-station", "ucb-h", parameters={"agent.duration": 9, "agent.horizon": 10**9})',
+        "agent.horizon: 1000000000; its table has |S| |A| H entries, at most 15,000,000; 'service-station' "
+        "has 2 aleatoric states and 2 actions: give 1 to 3,750,000",
+    ),
+    line(
+        "agents",
+        "a duration that is too long",
+        'el.Agent("service-station", "ucb-h", parameters={"agent.duration": 10**20})',
+        "agent.duration: 100000000000000000000; give at most 1e+18 steps",
+    ),
+    line(
+        "states",
+        "a window of more outcomes than a table can hold",
+        'el.Agent("drifting", "always", parameters={"task.window": 100})',
+        "window: 100; give 0 to 9: with 2 options, more would make too many aleatoric states",
+    ),
+    line(
+        "agents",
+        "a policy without states",
+        'el.Agent("service-station", "always", parameters={"agent.policy": "0=slow,fast"})',
+        "policy: 'fast'; write state=action or state=action:probability, separated by commas",
+    ),
+    line(
+        "agents",
+        "a policy with a probability above one",
+        'el.Agent("service-station", "always", parameters={"agent.policy": "1=fast:1.5"})',
+        "probability in the policy: 1.5; give a number from 0 to 1",
+    ),
+    line(
+        "agents",
+        "a step size of the average above one",
+        'el.Agent("service-station", "differential-q", parameters={"agent.eta": 4.5, "agent.step_size": 0.25})',
+        "agent.eta: 4.5; give at most 4, so that eta times step_size is at most 1",
+    ),
+    line(
+        "agents",
+        "an agent with a model of too many states",
+        'el.Agent("garnet", "ucrl2", parameters={"task.states": 3000})',
+        "agent: 'ucrl2'; its model has |S|^2 |A| entries, at most 15,000,000; with 3 actions that is 2,236 "
+        "aleatoric states, and 'garnet' has 3,000; choose fewer, or an agent without a model, such as "
+        "growing-horizon",
+    ),
+    line(
+        "tasks",
+        "a network with too many queues",
+        'el.Agent("queueing-network", "always", parameters={"task.queues": 12})',
+        "queues, capacity, window, control: (12, 3, 3, 'each'); that is 10^7.8 memories and 10^12.8 "
+        "transitions, of at most 2,000,000 and 20,000,000; give fewer queues, a smaller capacity, a "
+        "shorter window or control=all",
+    ),
+    line(
+        "agents",
+        "a text in the place of a snapshot",
+        'el.Agent("service-station").restore("x")',
+        "state: 'x'; give what snapshot() returned; bytes are read by from_bytes()",
+    ),
 ]

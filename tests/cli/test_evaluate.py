@@ -92,4 +92,4 @@ def test_setups_are_compared(directory, call, call_json, tmp_path):
 def test_either_a_policy_or_setups(directory, options):
     result = CliRunner().invoke(app, ["evaluate", directory, *options])
     assert result.exit_code != 0
-    assert "--policy" in str(result.exception)
+    assert result.exception.argument == "--policy"

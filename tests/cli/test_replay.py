@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import everlearn as el
 from everlearn.cli.main import app
+from tests.refusal import refusal
 
 SETUP = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": (0, 1)}
 
@@ -44,15 +45,15 @@ def test_a_setup_in_a_file_and_a_log(directory, tmp_path, call_json):
 
 
 @pytest.mark.parametrize(
-    ("setup", "message"),
+    ("setup", "value"),
     [
-        ("smooth", "setup: 'smooth'; give present, KEY=VALUE pairs"),
-        ("schedule=smooth,schedule=fixed", "gives schedule twice"),
-        ("windows=2", "setup: 'windows'; known: task, actions"),
-        ("missing.toml", "setup: 'missing.toml'; cannot be read"),
+        ("smooth", "smooth"),
+        ("schedule=smooth,schedule=fixed", "schedule=smooth,schedule=fixed"),
+        ("windows=2", "windows"),
+        ("missing.toml", "missing.toml"),
     ],
 )
-def test_a_setup_that_is_none(directory, setup, message):
+def test_a_setup_that_is_none(directory, setup, value):
     result = CliRunner().invoke(app, ["replay", str(directory), "--setup", setup])
     assert result.exit_code != 0
-    assert message in str(result.exception)
+    assert refusal("setup", value)(result.exception)

@@ -225,19 +225,18 @@ def test_functions_do_not_travel(cluster, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refused"),
     [
-        (("somewhere",), "--cluster: 'somewhere'; give an address such as tcp://host:8786, or local:N"),
-        (("local:0",), "--cluster local: '0'; give a whole number of at least 1"),
-        (("local:x",), "--cluster local: 'x'; give a whole number"),
-        (("local:2", 3), "--threads: 3; a cluster has the threads it has; leave it out"),
+        (("somewhere",), ("--cluster", "somewhere")),
+        (("local:0",), ("--cluster local", "0")),
+        (("local:x",), ("--cluster local", "x")),
+        (("local:2", 3), ("--threads", 3)),
     ],
     ids=["no address", "no workers", "no number", "threads"],
 )
-def test_a_wrong_address_is_refused(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_a_wrong_address_is_refused(arguments, refused):
+    with pytest.raises(InputError, check=refusal(*refused)):
         Cluster(*arguments)
-    assert str(caught.value) == message
 
 
 def test_an_address_where_nobody_is(monkeypatch):

@@ -16,7 +16,7 @@ import everlearn as el
 from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import ReferenceBatch
-from everlearn.errors import Damaged, InputError, StoreError, UnknownName
+from everlearn.errors import Damaged, InputError, NoExperiment, StoreError, UnknownName
 from everlearn.experiments import cells
 from everlearn.experiments.execute import Shard, execute
 from everlearn.experiments.experiment import Experiment
@@ -245,9 +245,8 @@ def test_nothing_is_needed_to_open_it(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["", "none"], ids=["empty", "missing"])
 def test_there_is_no_experiment(tmp_path, name):
     path = tmp_path / name
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(NoExperiment, check=has(path=path)):
         el.Experiment(path)
-    assert str(caught.value) == f"{path}: there is no experiment here; make one with 'everlearn experiment run'"
 
 
 def test_a_file_is_no_experiment(tmp_path):

@@ -84,9 +84,9 @@ def test_of_one_directory(parts, tmp_path):
 def test_another_experiment_is_refused(parts, tmp_path, key, changes):
     other = tmp_path / "other"
     execute(described(**changes), other)
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(StoreError, check=has(__class__=StoreError, path=other)) as caught:
         merge([parts[0], other], tmp_path / "out")
-    assert str(caught.value) == f"{other}: its {key} differs from that of {parts[0]}; merge one experiment"
+    assert f"its {key} " in caught.value.problem
     assert not (tmp_path / "out").exists()
 
 
@@ -99,12 +99,9 @@ def test_into_another_experiment_is_refused(parts, tmp_path):
 def test_other_arithmetic_is_refused(parts):
     manifest = Directory(parts[1]).read_manifest()
     Directory(parts[1]).write_manifest({**manifest, "provenance": {**manifest["provenance"], "arithmetic": "other"}})
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(StoreError, check=has(__class__=StoreError, path=parts[1])) as caught:
         merge(parts)
-    assert str(caught.value) == (
-        f"{parts[1]}: was computed on a machine whose arithmetic differs from that of {parts[0]}; "
-        "merge results of equal arithmetic only"
-    )
+    assert "arithmetic" in caught.value.problem
 
 
 def test_what_is_no_experiment_is_refused(parts, tmp_path):

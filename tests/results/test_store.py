@@ -205,12 +205,8 @@ def test_a_cell_under_the_name_of_another_is_noticed(cells):
 
 def test_a_newer_schema_is_refused_and_is_no_damage(cells):
     edited(cells, lambda text: {**text, "schema": SCHEMA + 1})
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(StoreError, check=has(__class__=StoreError, path=cells.path("0f"))):
         cells.read("0f")
-    assert not isinstance(caught.value, Damaged)
-    assert str(caught.value) == (
-        f"{cells.path('0f')}: schema version {SCHEMA + 1}, this everlearn reads up to {SCHEMA}; use a newer one"
-    )
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG], ids=errno.errorcode.get)
@@ -219,12 +215,9 @@ def test_a_full_disk_leaves_the_old_cell_whole(cells, monkeypatch, number):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(StoreError, check=has(path=cells.path("0f"))) as caught:
         cells.write("0f", checkpoint(t=20), NOTES)
-    assert str(caught.value) == (
-        f"{cells.path('0f')}: {os.strerror(number)}; nothing that was committed is lost; "
-        "make room and run the same command again"
-    )
+    assert caught.value.__cause__.errno == number
     assert same(cells.read("0f")[0], checkpoint())
     assert [path.name for path in cells.directory.iterdir()] == ["0f.npz"]
 

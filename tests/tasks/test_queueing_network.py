@@ -224,20 +224,18 @@ def test_what_is_refused(arguments, refused):
 @pytest.mark.parametrize(
     ("arguments", "given"),
     [
-        ({"queues": 12}, "(12, 3, 3, 'each'); that is 10^7.8 memories and 10^12.8 transitions"),
-        ({"queues": 30}, "(30, 3, 3, 'each'); that is 10^18.7 memories and 10^29.5 transitions"),
-        ({"queues": 10**9}, "(1000000000, 3, 3, 'each'); that is 10^602059991.9 memories"),
-        ({"queues": 1000, "control": "all"}, "(1000, 3, 3, 'all'); that is 10^602.7 memories"),
-        ({"window": 10**6}, "(2, 3, 1000000, 'each'); that is 10^7.2 memories and 10^8.5 transitions"),
-        ({"capacity": 301, "window": 11}, "(2, 301, 11, 'each'); that is 10^6.0 memories and 10^7.3 transitions"),
+        ({"queues": 12}, (12, 3, 3, "each")),
+        ({"queues": 30}, (30, 3, 3, "each")),
+        ({"queues": 10**9}, (10**9, 3, 3, "each")),
+        ({"queues": 1000, "control": "all"}, (1000, 3, 3, "all")),
+        ({"window": 10**6}, (2, 3, 10**6, "each")),
+        ({"capacity": 301, "window": 11}, (2, 301, 11, "each")),
     ],
     ids=str,
 )
 def test_what_is_too_large_is_refused_before_it_is_made(arguments, given):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, check=refusal("queues, capacity, window, control", given)):
         queueing_network(**arguments)
-    assert str(caught.value).startswith(f"queues, capacity, window, control: {given}")
-    assert str(caught.value).endswith("give fewer queues, a smaller capacity, a shorter window or control=all")
 
 
 def test_a_million_memories_are_allowed():

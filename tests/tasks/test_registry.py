@@ -63,59 +63,48 @@ def nothing() -> None:
     pass
 
 
-STATION = (
-    "task.aleatoric, task.arrival_decay, task.arrival_floor, task.arrival_height, task.cap, task.fast_cost, "
-    "task.features, task.raw, task.revenue, task.slow_completion, task.slow_cost, task.window"
-)
-
-
 @pytest.mark.parametrize(
-    ("make", "error", "message"),
+    ("make", "error", "refused"),
     [
         (
             lambda: make_task("service-stations"),
             UnknownName,
-            f"task: 'service-stations'; known: {', '.join(sorted(el.TASKS))} "
-            "(did you mean service-station?); or name your own as module:attribute",
+            ("task", "service-stations"),
         ),
         (
             lambda: make_task("service-station", {"windows": 3}),
             UnknownName,
-            f"parameter: 'task.windows'; known: {STATION} (did you mean task.window?)",
+            ("parameter", "task.windows"),
         ),
         (
             lambda: make_task("service-station", {"window": "six"}),
             InputError,
-            "task.window: 'six'; give a whole number",
+            ("task.window", "six"),
         ),
-        (lambda: make_task("service-station", {"window": 6.5}), InputError, "task.window: 6.5; give a whole number"),
+        (lambda: make_task("service-station", {"window": 6.5}), InputError, ("task.window", 6.5)),
         (
             lambda: make_task("service-station", {"revenue": "a lot"}),
             InputError,
-            "task.revenue: 'a lot'; give a number",
+            ("task.revenue", "a lot"),
         ),
         (
             lambda: make_task("service-station", {"raw": "perhaps"}),
             InputError,
-            "task.raw: 'perhaps'; give true or false",
+            ("task.raw", "perhaps"),
         ),
         (
             lambda: make_task(random_mdp(1), {"window": 3}),
             InputError,
-            "parameter: 'task.window'; the task 'random-1' takes only task.aleatoric and task.features; "
-            "to set others, define the task with a function",
+            ("parameter", "task.window"),
         ),
-        (lambda: make_task(7), InputError, "task: 7; is neither a task nor a function that makes one"),
-        (lambda: make_task("math:pi"), InputError, "task: 'math:pi'; is neither a task nor a function that makes one"),
-        pytest.param(
-            lambda: make_task(nothing), InputError, "task: 'nothing'; returned None, not a task", id="nothing"
-        ),
+        (lambda: make_task(7), InputError, ("task", 7)),
+        (lambda: make_task("math:pi"), InputError, ("task", "math:pi")),
+        pytest.param(lambda: make_task(nothing), InputError, ("task", "nothing"), id="nothing"),
     ],
 )
-def test_what_is_refused(make, error, message):
-    with pytest.raises(error) as caught:
+def test_what_is_refused(make, error, refused):
+    with pytest.raises(error, check=refusal(*refused)):
         make()
-    assert str(caught.value) == message
 
 
 def test_defaults_are_those_of_the_factory():

@@ -7,6 +7,7 @@ import pytest
 import everlearn as el
 from everlearn.errors import InputError, TaskError
 from everlearn.tasks.service_station import service_station
+from tests.refusal import refusal
 from tests.worlds import environment_stream, pendulum, random_mdp
 
 
@@ -39,9 +40,8 @@ def test_without_an_environment_it_serves_an_agent_driven_from_outside():
     agent = el.Agent(bare())
     agent.act()
     assert agent.observe(1) == 0.5
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, check=refusal("task", "mine")):
         bare(name="mine").start(environment_stream(0))
-    assert str(caught.value) == "task: 'mine'; has no environment to run; drive an agent with act and observe"
 
 
 def test_after_a_history_memory_and_aleatoric_state_have_moved():
@@ -65,9 +65,8 @@ def test_after_a_history_without_any_environment():
 
 
 def test_only_a_task_with_a_model_begins_after_a_history():
-    with pytest.raises(TaskError) as caught:
+    with pytest.raises(TaskError, check=refusal("history", [("push", "left")])):
         pendulum().finish().after([("push", "left")])
-    assert str(caught.value) == "history: [('push', 'left')]; only a task with a model can begin after a history"
 
 
 @pytest.mark.parametrize(
