@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +14,13 @@ from everlearn.errors import (
     AgentError,
     Changed,
     Conflict,
+    Corrupt,
     EverlearnError,
     InputError,
+    LiveError,
     ScheduleError,
     SnapshotError,
+    StoreError,
     UnknownName,
     UserCodeError,
     require,
@@ -23,6 +28,27 @@ from everlearn.errors import (
 from tests.refusal import refusal
 
 CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
+
+TESTS = Path(__file__).parent
+WORDING = re.compile(r"match=|str\(\w+\.(?:value|exception)\) (?:==|in)|in str\(\w+\.(?:value|exception)\)|\.args\[0\]")
+"""How tests look at the wording of a message, except at whether it is one line."""
+
+WORDED = {
+    "adapters/test_transitions.py": 1,  # a warning whose reason is found by a check of an environment
+    "agents/test_snapshot.py": 1,  # the new name of an attribute, in an error of Python's own class
+    "cli/test_output.py": 1,  # a message of Python
+    "client/test_client.py": 3,  # secrets are not in a message
+    "cluster/test_cluster.py": 3,  # mistakes of ours, not of a user's, which carry no data
+    "figures/test_saving.py": 1,  # a message of Matplotlib
+    "service/test_promotion.py": 1,  # from here on, a text that came from another process
+    "service/test_quarantine.py": 3,
+    "service/test_tokens.py": 2,  # a token is not in a message
+    "test_modules.py": 1,  # the place that a message names
+    "test_package.py": 1,  # as in agents/test_snapshot.py
+    "test_site.py": 1,  # from here on, mistakes of ours
+    "test_sources.py": 1,
+}
+"""Files that may look at wordings, and how often."""
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -100,3 +126,32 @@ def test_errors_travel_between_processes(error):
 def test_a_conflict_travels_with_what_is_recorded():
     error = pickle.loads(pickle.dumps(Conflict("step 3 is recorded", 4, {"observation": "busy"})))
     assert (str(error), error.expected, error.recorded) == ("step 3 is recorded", 4, {"observation": "busy"})
+
+
+def test_wording_is_tested_by_the_table_of_mistakes_alone():
+    """Elsewhere an error is told by its class and its data, so that a better wording changes one row."""
+    files = [path for path in TESTS.rglob("*.py") if "boundary" not in path.parts and path != Path(__file__)]
+    texts = {path: path.read_text(encoding="utf-8").replace('"\\n" not in str(', "") for path in files}
+    found = {path.relative_to(TESTS).as_posix(): len(WORDING.findall(text)) for path, text in texts.items()}
+    assert {name: number for name, number in found.items() if number} == WORDED, "see tests/refusal.py"
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "data"),
+    [
+        (StoreError("is gone", "out"), "out: is gone", {"problem": "is gone", "path": Path("out")}),
+        (StoreError("is gone"), "is gone", {"path": None}),
+        (LiveError("is gone", Path("a") / "b", agent="c"), "a/b: is gone", {"path": Path("a/b"), "agent": "c"}),
+        (SnapshotError("is gone", "bytes", part="clock"), "bytes: is gone", {"source": "bytes", "part": "clock"}),
+        (
+            Corrupt("is gone", "a.db", table="journal", number=1, row=5),
+            "a.db: table journal: agent 1: row 5: is gone",
+            {"path": Path("a.db"), "table": "journal", "number": 1, "row": 5, "agent": None},
+        ),
+        (Corrupt("is gone", row=5), "row 5: is gone", {"problem": "is gone", "row": 5}),
+        (Changed("shop", ["x", "y"], "z", ["k", "l"]), "shop: x; y; z", {"path": Path("shop"), "keys": ["k", "l"]}),
+    ],
+)
+def test_a_message_begins_with_the_place(error, message, data):
+    assert str(error) == message
+    assert {name: getattr(error, name) for name in data} == data

@@ -14,6 +14,7 @@ from scipy.stats import chi2
 
 import everlearn as el
 from everlearn.adapters.making import OWN, Maker
+from everlearn.adapters.task import ModelWarning
 from everlearn.adapters.transitions import Transitions, transitions
 from everlearn.adapters.trials import Step, Trial
 from everlearn.errors import InputError
@@ -221,7 +222,7 @@ class OwnLimit(FrozenLakeEnv):
     [(RandomStart, "began in [124], which its initial"), (OwnLimit, "truncated .* after 5 steps")],
 )
 def test_an_environment_that_begins_or_ends_otherwise_is_found_out(environment, why):
-    with pytest.warns(UserWarning, match=f"{environment.__name__} {why}"):
+    with pytest.warns(ModelWarning, match=f"{environment.__name__} {why}"):
         assert el.from_gymnasium(environment).model is None
     with pytest.raises(InputError, check=refusal("task.model", True)):
         el.from_gymnasium(environment, model=True)

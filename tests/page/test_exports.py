@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import everlearn as el
-from everlearn.errors import AgentError
+from everlearn.errors import UserCodeError
 from everlearn.page import exports
 from everlearn.page.configuration import read_query
 from everlearn.page.offer import Entry, Offer
@@ -66,7 +66,7 @@ def test_a_race_in_which_one_failed_stays_where_it_is_and_can_be_taken_away():
     race.advance(200)
     times = []
     for _ in range(3):
-        with pytest.raises(AgentError, check=has(step=300)):
+        with pytest.raises(UserCodeError, check=has(function="agent 'mine': learn", at="step 300")):
             race.advance(200)
         times.append([run.t for run in race.runs])
     assert times == [[400, race.runs[1].t]] * 3
