@@ -163,7 +163,7 @@ def experiment(
     tasks:
         one item or a list; an item is a name, ``module:attribute``, an object, or a mapping with the keys of a spec
     agents:
-        one item or a list, as for ``tasks``, as in ``{"name": "growing-horizon", "schedule": ["smooth",
+        one item or a list, as for ``tasks``; a mapping may be ``{"name": "growing-horizon", "schedule": ["smooth",
         "change-points"], "label": "ours"}``
     steps:
         number of steps per run

@@ -77,7 +77,16 @@ def aim(case) -> None:
 def check(service, case, response) -> None:
     case.validate_response(response, checks=CONFORM)
     if response.status_code >= 400:
-        assert set(response.json()) <= {"error", "message", "id", "expected", "recorded", "pending", "version"}
+        assert set(response.json()) <= {
+            "error",
+            "message",
+            "id",
+            "argument",
+            "expected",
+            "recorded",
+            "pending",
+            "version",
+        }
     sent = case.as_curl_command()
     for secret in (*INSIDE, str(service.directory).encode()):
         assert secret.decode() in sent or secret not in response.content, sent

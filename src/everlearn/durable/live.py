@@ -69,7 +69,8 @@ def live(
     """Open the durable agent in a directory, or create it there.
 
     To open an existing agent, pass its directory.  Functions and objects cannot be stored, so pass them again; all
-    other arguments are optional.  An argument that differs from the stored one raises an error that says what changed.
+    other arguments are optional.  An argument that differs from the stored one raises an error that says what changed,
+    unless you accept the change.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def live(
     start:
         the aleatoric state before the first observation.  With ``last``: an observation, or any other label, which is
         then an additional state for "nothing observed yet".  With ``given`` or a table: one of its states, by default
-        the first.  A window starts empty
+        the first.  A window always starts empty
     reward:
         ``given`` (the default without a task): you pass the reward to ``observe``; or a table like that of the
         aleatoric state; or a function of (aleatoric state, action, observation)
@@ -118,7 +119,7 @@ def live(
         as in :class:`everlearn.Agent`
     explore:
         the probability with which a random allowed action is proposed.  The journal (the record of all steps) then
-        contains the probability of every proposal, its propensity, from which other policies can be evaluated without
+        contains the propensity of every proposal (its probability), so that other policies can be evaluated without
         a model
     allowed:
         a mapping from states to allowed actions; in states that are not listed, all actions are allowed

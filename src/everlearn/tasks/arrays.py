@@ -33,7 +33,7 @@ def mdp(
 ) -> Task:
     """Make a task from arrays.
 
-    The observation is the next state.  The aleatoric state is that state too, or its label in ``aggregate``.
+    The observation is the next state.  So is the aleatoric state, unless ``aggregate`` has a label for each state.
 
     Parameters
     ----------

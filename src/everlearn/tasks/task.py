@@ -80,7 +80,7 @@ class Task:
     portrait:
         how it is shown to people: what is at stake, what its states are called, and how it is drawn
     detailed:
-        the aleatoric state that agents with features see by default, if it has too many values for a table
+        another aleatoric state, with too many values for a table; agents with features see it by default
 
     Examples
     --------

@@ -66,13 +66,13 @@ def seen_through(task: object, aleatoric: object) -> Task:
     task:
         a task, or the name of one
     aleatoric:
-        ``natural``: the task's own aleatoric state, unchanged.  The task's own state together with one of these:
+        ``natural`` leaves the task's own aleatoric state as it is.  These are added to the task's own state:
         ``memory``; ``window:3``, the last three observations; ``window:3+actions``, these with the actions before them;
         ``actions:3``, the last three actions; ``last-change:3``, the last three different observations;
-        ``trace:0.8:4``, for each observation how often and how recently it was made, an average with decay 0.8 in steps
-        of 1/4; ``belief:4``, the probability of each memory given the history, rounded to multiples of 1/4; or an
-        :class:`AleatoricState`.  Or a function that maps memories to labels (an aggregation), which replaces the task's
-        own state.  The last two can be named as ``module:attribute``
+        ``trace:0.8:4``, for each observation an average with decay 0.8 that shows how often and how recently it was
+        made, rounded to multiples of 1/4; ``belief:4``, the probability of each memory given the history, rounded
+        likewise; or an :class:`AleatoricState`.  A function that maps memories to labels (an aggregation) replaces the
+        task's own state.  You can name an :class:`AleatoricState` or a function of yours as ``module:attribute``
 
     Examples
     --------

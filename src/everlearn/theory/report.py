@@ -62,10 +62,11 @@ class PolicyTheory:
 class Theory:
     """Quantities of a task with a model, computed without sampling.  Each is computed on first use.
 
-    They are exact, or within certified bounds, or, where the attribute says so, the best that a search found.
+    A quantity is exact, or has certified bounds, or is the best that a search found; its documentation says which.
 
     A *pair* is a memory of the environment together with an aleatoric state of the agent.  The pairs form a Markov
-    decision process, from which most quantities are computed.  A policy over aleatoric states makes it a Markov chain.
+    decision process, from which most quantities are computed.  Under a policy over aleatoric states they form a Markov
+    chain.
 
     Parameters
     ----------
