@@ -37,7 +37,7 @@ those versions."""
 
 @dataclass(frozen=True)
 class Schedule:
-    """A schedule: how the parameters of the agent ``growing-horizon`` (the paper's Algorithm 2) change with time.
+    """A schedule: how the parameters of an agent, such as ``growing-horizon`` (Algorithm 2), change with time.
 
     The first four parameters are the paper's functions foo1 to foo4.  Each takes the time step, an integer t >= 1, and
     returns a number.  Below, tau is foo1(t), and N counts how often the agent has taken an action in a state.
