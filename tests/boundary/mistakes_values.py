@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.boundary.mistakes_calls import call
 from tests.boundary.mistakes_gymnasium import line
 
 MISTAKES = [
@@ -276,5 +277,125 @@ MISTAKES = [
         'el.run("riverswim", parameters={"schedule.horizon_power": 400}, schedule="smooth", steps=10, '
         'engine="reference")',
         "horizon at t = 6: inf; must be finite",
+    ),
+    line(
+        "tasks",
+        "a discretiser without labels",
+        'el.from_gymnasium("FrozenLake-v1", discretiser=len)',
+        "task.discretiser: <built-in function len>; give something with labels that maps a point to one of them",
+    ),
+    line(
+        "tasks",
+        "options of an environment that a function makes",
+        'el.from_gymnasium(dict, options={"a": 1})',
+        "task.options: {'a': 1}; a function of yours sets them itself",
+    ),
+    line(
+        "tasks",
+        "features for a grid that only a table has",
+        'el.Agent(el.from_gymnasium("CartPole-v1", discretiser="fine"), "linear", '
+        'parameters={"agent.features": "pairs"})',
+        "features: 'pairs'; the states of this task are a grid; write auto or tiles:TILINGS:TILES, as in tiles:8:8",
+    ),
+    line(
+        "states",
+        "fewer hashed features than parts of a state",
+        'el.Agent("access-control", "linear", parameters={"agent.features": "hashed:1"})',
+        "features: 'hashed:1'; give a number of features from 3 to 16,777,216",
+    ),
+    line(
+        "rewards",
+        "a text as a reward function",
+        'el.Reward("profit")',
+        "reward: 'profit'; give a function of (s, action, observation)",
+    ),
+    line(
+        "agents",
+        "a function that makes something else than a design",
+        'def seven():\n    return 7\n\nel.Agent("riverswim", seven)',
+        "agent: 'seven'; returned an int, not a design; return one, as in el.Design(build, act, learn)",
+    ),
+    line(
+        "states",
+        "a history that cannot happen",
+        'el.seen_through("riverswim", "natural").after([("left", 5)])',
+        "history: ('left', 5); cannot happen there",
+    ),
+    line(
+        "agents",
+        "a state without arrays",
+        'el.Agent("riverswim").restore(el.AgentState(0, 3, {}))',
+        "not a complete agent state (its epistemic state is not arrays by name)",
+    ),
+    line(
+        "agents",
+        "a state without a mapping",
+        'el.Agent("riverswim").restore(el.AgentState(0, {}, 3))',
+        "not a complete agent state (its algorithmic state is no mapping)",
+    ),
+    line(
+        "live",
+        "a reward of a log that is not a number",
+        'agent = el.live("agent", actions=["off", "on"], observations=["dry", "wet"], reward_range=(0, 1))\n'
+        'agent.warm_start([("dry", "on", float("nan"))])',
+        "row 1 of the log: ['dry', 'on', nan, None, None, None]; reward: nan; must be finite",
+    ),
+    line(
+        "live",
+        "a backup of a directory that is not there",
+        'from everlearn.durable.backup import backup\n\nbackup("none", "copy.db")',
+        "none/everlearn.db: there is no such file",
+    ),
+    line(
+        "live",
+        "a log in lines with an unknown key",
+        "import pathlib\n"
+        "\n"
+        'line = \'{"observation": 1, "action": "left", "weather": "fine"}\'\n'
+        'pathlib.Path("log.jsonl").write_text(line)\n'
+        'el.replay("log.jsonl", task="riverswim")',
+        "row 1 of the log: {'observation': 1, 'action': 'left', 'weather': 'fine'}; give observation, "
+        "action and, where rewards are given, reward",
+    ),
+    call(
+        "a policy whose probabilities are zero",
+        'el.Agent("riverswim", el.Design(mine.build, mine.act, mine.learn, policy=lambda k: k.q)).policy',
+        "agent 'agent': policy returned 0, 0 for state 0; return probabilities that sum to one",
+    ),
+    call(
+        "a text among the arrays that an agent shows",
+        'el.Agent("riverswim", el.Design(mine.build, mine.act, mine.learn, inspect=lambda k, now: {"Q": '
+        '"text"})).inspect()',
+        "agent 'agent': inspect returned 'text' as Q; return an array of numbers",
+    ),
+    call(
+        "the policy of an agent that does not tell it",
+        'el.Agent("riverswim", mine.agent).policy',
+        "policy: 'agent'; this design has no policy function",
+    ),
+    call(
+        "a parameter of a design that is made already",
+        'el.Agent("riverswim", mine.agent, parameters={"agent.x": 1})',
+        "parameter: 'agent.x'; this design is made already; pass the function that makes it, which takes parameters",
+    ),
+    call(
+        "a function that Numba compiled",
+        'import numba\n\nel.Agent("riverswim", el.Design(mine.build, numba.njit(mine.act), mine.learn))',
+        "agent 'agent': act uses act, which Numba compiled without checks (decorated by Numba); leave out "
+        "the decorator; everlearn compiles it, with checks",
+    ),
+    call(
+        "a function that calls itself",
+        "def act(k, s, now, stream):\n"
+        "    return 0 if s == 0 else act(k, s - 1, now, stream)\n"
+        "\n"
+        'el.run("riverswim", el.Design(mine.build, act, mine.learn), steps=10, engine="compiled")',
+        "the agent 'agent' cannot be compiled: act calls itself, which compiled code cannot check",
+    ),
+    call(
+        "values that are no table",
+        "agent = el.Design(mine.build, mine.act, mine.learn, values=lambda k: 3, masks=True)\n"
+        'el.live("agent", "riverswim", agent=agent, allowed={0: ["left"]})',
+        "agent 'agent': values returned an int; return an array of float64 of shape (6, 2)",
     ),
 ]
