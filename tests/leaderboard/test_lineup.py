@@ -13,6 +13,7 @@ from everlearn.leaderboard.board import make_board
 from everlearn.leaderboard.lineup import Reference, contenders, lineup, reference
 from everlearn.leaderboard.shipped import decoded, encoded, references, shipped
 from everlearn.results.arm import Arm
+from everlearn.theory.report import Theory
 from tests.leaderboard.small import PAPERS
 from tests.refusal import refusal
 
@@ -24,6 +25,20 @@ def test_the_whole_board():
     assert whole.agents == [entry.label for entry in contenders() if entry.label in shipped().speeds]
     assert len(set(lineup(afresh=True).agents)) == len(contenders())
     assert (whole.spec.steps, whole.spec.runs, whole.spec.seed) == (1_000_000, 10, 2)
+
+
+def test_the_fresh_tasks_are_run_instead_of_those_of_the_board(interpreted, monkeypatch, tmp_path):
+    fresh = lineup(["discounted", "tsde"], fresh=True)
+    assert not set(fresh.tasks) & set(lineup().tasks)
+    assert {fresh.kind(task) for task in fresh.tasks} == {"set aside"}
+    assert (fresh.shipped_arms, fresh.spec.seed) == ([], 4)
+    assert [entry.label for entry in fresh.parts[""].tasks] == fresh.tasks
+    assert "maze, 64 places" not in {entry.label for entry in fresh.parts["30-states"].tasks}
+    small = lineup(["discounted"], ["garnet, 20 actions"], runs=2, steps=100, fresh=True)
+    (row,) = make_board(small, tmp_path).rows
+    assert (row.task, row.optimum) == ("garnet, 20 actions", references()["garnet, 20 actions"].optimum)
+    with pytest.raises(UnknownName, check=refusal("--task", "kuhn-poker")):
+        lineup(tasks=["kuhn-poker"], fresh=True)
 
 
 def test_agents_and_tasks_are_named_by_label_or_by_what_they_are():
@@ -152,9 +167,17 @@ def test_references_are_exact():
         assert references()[entry.label] == pytest.approx(found, abs=1e-6), entry.label
 
 
+@pytest.mark.soak
+def test_optima_of_the_fresh_tasks_are_exact():
+    """The best policies over aleatoric states take minutes to find."""
+    for entry in lineup(fresh=True).spec.tasks:
+        theory = Theory(entry.given, {name: values[0] for name, values in entry.parameters.items()})
+        assert references()[entry.label].optimum == pytest.approx(theory.optimal_average_reward, abs=1e-6), entry.label
+
+
 def test_every_task_has_a_shipped_reference():
     known = references()
-    assert set(known) == set(lineup().tasks)
+    assert set(known) == {*lineup().tasks, *lineup(fresh=True).tasks}
     assert known["drifting"].optimum == pytest.approx(0.7)
     assert known["drifting"].best_aleatoric < 0.61
     assert known["riverswim"] == pytest.approx(reference(lineup(tasks=["riverswim"]).spec.tasks[0]))

@@ -34,6 +34,10 @@ def leaderboard(
     afresh: Annotated[
         bool, typer.Option("--afresh", help="Run the agents of the leaderboard again; do not use the shipped results.")
     ] = False,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Run on tasks on which nothing was chosen, instead of the board's."),
+    ] = False,
     threads: options.Threads = None,
     cluster: options.Cluster = None,
     as_json: options.AsJson = False,
@@ -46,7 +50,7 @@ def leaderboard(
     from everlearn.leaderboard.lineup import lineup
     from everlearn.results.references import OPTIMUM
 
-    chosen = lineup(agent or [], task or [], runs=runs, steps=steps, afresh=afresh)
+    chosen = lineup(agent or [], task or [], runs=runs, steps=steps, afresh=afresh, fresh=fresh)
     with interruptible(out), show_progress(chosen.spec.name) as bar:
         board = make_board(chosen, out, workforce=workforce(threads, cluster), watcher=bar)
         written = board.write()

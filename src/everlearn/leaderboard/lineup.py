@@ -30,6 +30,9 @@ KINDS = (SET_ASIDE, TRAINING)
 
 TRAINING_FILES, SET_ASIDE_FILES = ("training.toml", "practice.toml"), ("set_aside.toml", "judging.toml")
 
+FRESH_FILE = "fresh.toml"
+"""Tasks of which no results are shipped, on which nothing was chosen; they are run instead of those of the board."""
+
 RUNS, STEPS = 10, 1_000_000
 """The size of the board."""
 
@@ -152,26 +155,31 @@ def lineup(
     runs: int | None = None,
     steps: int | None = None,
     afresh: bool = False,
+    fresh: bool = False,
 ) -> Lineup:
     """Return the whole board, or the named agents and tasks of it, each by label or by registered name.
 
     Pass your own agent as ``module:attribute``.  If you name no other, it stands beside all agents whose results come
     with the package.  These are used unless ``afresh``, or ``runs`` are not those of the board, or its regret is not
     known after ``steps``; agents of the board that you name are run on tasks on which they have none.  If you name no
-    agent, ``afresh`` is all of them.
+    agent, ``afresh`` is all of them.  With ``fresh``, the agents are run on the tasks of ``fresh.toml`` instead.
 
     Examples
     --------
     >>> whole = lineup()
     >>> whole.ours, len(whole.tasks), whole.spec.runs, whole.spec.steps
     ('growing-horizon, practical', 53, 10, 1000000)
+    >>> lineup(["planner"], fresh=True).tasks[0]
+    'maze, 64 places'
 
     """
-    training = [entry for name in TRAINING_FILES for entry in read_spec(resource(name)).tasks]
-    aside = [entry for name in SET_ASIDE_FILES for entry in read_spec(resource(name)).tasks]
-    plain = read_spec(resource(SET_ASIDE_FILES[0]))
+    training_files, aside_files = ((), (FRESH_FILE,)) if fresh else (TRAINING_FILES, SET_ASIDE_FILES)
+    training = [entry for name in training_files for entry in read_spec(resource(name)).tasks]
+    aside = [entry for name in aside_files for entry in read_spec(resource(name)).tasks]
+    plain = read_spec(resource(aside_files[0]))
     size = RUNS if runs is None else runs, STEPS if steps is None else steps
-    known = not afresh and (size[0], plain.seed) == (shipped().runs, shipped().seed) and size[1] in shipped().times
+    same_runs = not (afresh or fresh) and (size[0], plain.seed) == (shipped().runs, shipped().seed)
+    known = same_runs and size[1] in shipped().times
     own = [{"name": name, "label": name} for name in dict.fromkeys(agents) if ":" in name]
     chosen = _select(contenders(), [name for name in agents if ":" not in name], "--agent")
     named = len(own) < len(set(agents))
