@@ -27,16 +27,14 @@ def test_the_whole_board():
     assert (whole.spec.steps, whole.spec.runs, whole.spec.seed) == (1_000_000, 10, 2)
 
 
-def test_the_fresh_tasks_are_run_instead_of_those_of_the_board(interpreted, monkeypatch, tmp_path):
+def test_the_fresh_tasks_are_run_instead_of_those_of_the_board():
     fresh = lineup(["discounted", "tsde"], fresh=True)
     assert not set(fresh.tasks) & set(lineup().tasks)
     assert {fresh.kind(task) for task in fresh.tasks} == {"set aside"}
     assert (fresh.shipped_arms, fresh.spec.seed) == ([], 4)
-    assert [entry.label for entry in fresh.parts[""].tasks] == fresh.tasks
-    assert "maze, 64 places" not in {entry.label for entry in fresh.parts["30-states"].tasks}
-    small = lineup(["discounted"], ["garnet, 20 actions"], runs=2, steps=100, fresh=True)
-    (row,) = make_board(small, tmp_path).rows
-    assert (row.task, row.optimum) == ("garnet, 20 actions", references()["garnet, 20 actions"].optimum)
+    two = lineup(["discounted", "tsde"], ["maze, 64 places", "garnet, 20 actions"], fresh=True)
+    assert {folder: len(spec.tasks) for folder, spec in two.parts.items()} == {"": 2, "30-states": 1}
+    assert two.references["garnet, 20 actions"] is references()["garnet, 20 actions"]
     with pytest.raises(UnknownName, check=refusal("--task", "kuhn-poker")):
         lineup(tasks=["kuhn-poker"], fresh=True)
 
