@@ -178,8 +178,7 @@ def lineup(
     aside = [entry for name in aside_files for entry in read_spec(resource(name)).tasks]
     plain = read_spec(resource(aside_files[0]))
     size = RUNS if runs is None else runs, STEPS if steps is None else steps
-    same_runs = not (afresh or fresh) and (size[0], plain.seed) == (shipped().runs, shipped().seed)
-    known = same_runs and size[1] in shipped().times
+    known = not afresh and (size[0], plain.seed) == (shipped().runs, shipped().seed) and size[1] in shipped().times
     own = [{"name": name, "label": name} for name in dict.fromkeys(agents) if ":" in name]
     chosen = _select(contenders(), [name for name in agents if ":" not in name], "--agent")
     named = len(own) < len(set(agents))
