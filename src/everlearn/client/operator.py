@@ -87,6 +87,10 @@ class Operator:
         """Set the promotion rule and start it; to restart a rule, set it again.  None removes the rule."""
         return self._change("PUT", "/promotion", {"rule": None if rule is None else dict(rule)})
 
+    def forgetting(self, forgetting: float) -> dict[str, Any]:
+        """Change the least step size, ``schedule.forgetting``; with 0, all visits count.  What was learned stays."""
+        return self._change("PUT", "/forgetting", {"forgetting": forgetting})
+
     def demote(self) -> dict[str, Any]:
         """Return to shadow mode after a promotion, and disarm the promotion rule until it is set again."""
         return self._hear(self._change("POST", "/demote", None))

@@ -57,6 +57,10 @@ class Unloaded(Unready):
         self.name = name
 
 
+FORGETTING = "schedule.forgetting"
+"""The parameter that an operator may change while an agent is in use."""
+
+
 class Loaded(NamedTuple):
     """An agent as another thread read it from the disk, and its record as it was before that."""
 
@@ -195,6 +199,20 @@ class Agents:
         self.names.add(name)
         return True
 
+    def change_parameters(self, name: str, parameters: dict[str, Any]) -> None:
+        """Let an agent resume with other parameters, which must not change how it acts on what it knows.
+
+        A proposal that is pending is made again, as after a restart.  Others wait as long as loading the agent takes.
+        """
+        core = self.core(name)
+        self._snapshot([core])  # so that little is replayed
+        changed = self.store.open(name, {"parameters": parameters}, accept=True)
+        self._changed.discard(core)
+        self.looking.discard(core)
+        self.cores[name] = changed
+        if changed.step >= changed.look_at:
+            self.looking.add(changed)
+
     def delete(self, name: str) -> None:
         """Remove an agent and all that is recorded of it."""
         self.require_here(name)
@@ -278,8 +296,9 @@ class Agents:
 
 
 def _lasting(setup: Setup) -> dict[str, Any]:
-    """Return the document of a setup without the promotion rule, which an operator may have changed since."""
-    return {**setup.document, "promotion": None}
+    """Return the document of a setup without what an operator may have changed since."""
+    parameters = {name: value for name, value in setup.document["parameters"].items() if name != FORGETTING}
+    return {**setup.document, "promotion": None, "parameters": parameters}
 
 
 def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from everlearn.durable.entry import Entry, checksum
 from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
 from everlearn.errors import LiveError
-from everlearn.service.agents import Agents, Missing, Stale
+from everlearn.service.agents import FORGETTING, Agents, Missing, Stale
 from everlearn.service.logs import log
 
 
@@ -102,6 +102,16 @@ def change_mode(agents: Agents, name: str, mode: str, expected: str | None = Non
         return inspect(agents, name)
     if _is_new(agents, core, core.change_mode(mode), expected):
         control.change_mode(core, mode, partial(agents.write, core))
+    return inspect(agents, name)
+
+
+def change_forgetting(agents: Agents, name: str, forgetting: float, expected: str | None = None) -> dict[str, Any]:
+    """Let an agent forget faster or slower; what it does already is not journalled again."""
+    core = agents.core(name)
+    parameters = {**core.setup.document["parameters"], FORGETTING: forgetting}
+    if core.setup.document["parameters"] != parameters:
+        require_version(core, expected)
+        agents.change_parameters(name, parameters)
     return inspect(agents, name)
 
 

@@ -254,6 +254,14 @@ class ModeIn(Body):
     )
 
 
+class ForgettingIn(Body):
+    """How fast the agent forgets from now on."""
+
+    forgetting: Annotated[Number, Field(ge=0, le=1)] = Field(
+        description="The least step size, `schedule.forgetting`; 0: all visits count.", examples=[0.1]
+    )
+
+
 class RollbackIn(Body):
     """The snapshot to roll back to."""
 

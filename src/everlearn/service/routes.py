@@ -29,6 +29,7 @@ from everlearn.service.models import (
     CreateIn,
     Deleted,
     DeleteQuery,
+    ForgettingIn,
     JournalQuery,
     ModeIn,
     Observed,
@@ -90,6 +91,7 @@ class Routes:
             listed("DELETE", agent, "Delete an agent", self.delete, Deleted, query=DeleteQuery, conditional=True),
             control("PUT", f"{agent}/mode", "Freeze, shadow or learn", self.mode, body=ModeIn),
             control("PUT", f"{agent}/promotion", "Set the promotion rule", self.promotion, body=RuleIn),
+            control("PUT", f"{agent}/forgetting", "Forget faster or slower", self.forgetting, body=ForgettingIn),
             control("POST", f"{agent}/demote", "Undo a promotion", self.demote),
             document(
                 "GET", f"{agent}/report", "Compare a shadow with the controller", self.report, Report, None, ReportQuery
@@ -194,6 +196,13 @@ class Routes:
         rule = call.body.rule and call.body.rule.model_dump(exclude_unset=True)
         given = (call.name, rule, call.expected)
         return await self._change("promotion rule set", call, lambda agents: management.arm(agents, *given))
+
+    async def forgetting(self, call: Call) -> Response:
+        """Change the least step size, for an environment that changes. What was learned stays; it is journalled."""
+        given = (call.name, call.body.forgetting, call.expected)
+        return await self._change(
+            "forgetting changed", call, lambda agents: management.change_forgetting(agents, *given)
+        )
 
     async def demote(self, call: Call) -> Response:
         """Return to shadow mode; the promotion rule is disarmed until it is set again."""

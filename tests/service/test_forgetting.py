@@ -1,0 +1,66 @@
+"""An operator lets an agent forget faster while it is in use, over HTTP: what it has learned stays."""
+
+from __future__ import annotations
+
+import pytest
+
+import everlearn as el
+from everlearn.client.connection import ServiceError
+
+SETUP = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": [0, 1], "seed": 1}
+PATH = "/v1/agents/pump"
+
+
+def seen(step: int, change: int) -> dict:
+    """What a controller reports; after the change, the other action is the better one."""
+    action = ("slow", "fast")[step % 2]
+    good = "fast" if step <= change else "slow"
+    return {"observation": ("idle", "busy")[step % 3 % 2], "executed": action, "reward": float(action == good)}
+
+
+def drive(service, first: int, last: int, change: int) -> None:
+    for step in range(first, last + 1):
+        service.post(f"{PATH}/observe", {"step": step, **seen(step, change)})
+
+
+def values(service) -> list[dict]:
+    return service.call("GET", PATH).json["values"]
+
+
+def test_an_agent_forgets_faster_from_now_on_also_after_a_crash(start, tmp_path):
+    service = start()
+    service.create("pump", SETUP)
+    drive(service, 1, 60, change=60)
+    asked = service.post(f"{PATH}/act")
+    before, tag = values(service), service.call("GET", PATH).headers["etag"]
+    for _ in range(2):  # the answer to the first was lost
+        reply = service.call("PUT", f"{PATH}/forgetting", {"forgetting": 0.5}, If_Match=tag)
+        assert reply.status == 200
+    assert reply.json["changed"] == {"step": 60, "changes": ["schedule.forgetting was 0.0 and is now 0.5"]}
+    assert (values(service), service.post(f"{PATH}/act")) == (before, asked)
+    drive(service, 61, 80, change=60)
+    service.kill()
+    service = start()
+    drive(service, 81, 90, change=60)
+    with el.live(tmp_path / "twin", **SETUP) as twin:
+        for step in range(1, 61):
+            twin.observe(**seen(step, 60))
+    changed = {"parameters": {"schedule.forgetting": 0.5}, "accept_changes": True}
+    with el.live(tmp_path / "twin", **SETUP, **changed) as twin:
+        for step in range(61, 91):
+            twin.observe(**seen(step, 60))
+        assert twin.inspect()["values"] == values(service)
+    assert service.call("POST", "/v1/agents", {"name": "pump", "setup": SETUP}).status == 200  # as before the change
+
+
+def test_what_is_refused(service):
+    service.create("pump", SETUP)
+    service.create("other", {**SETUP, "agent": "planner"})
+    tag = service.call("GET", PATH).headers["etag"]
+    with el.Client(service.url, "pump") as client:
+        assert client.forgetting(0.1)["changed"]["changes"] == ["schedule.forgetting was 0.0 and is now 0.1"]
+    assert service.call("PUT", f"{PATH}/forgetting", {"forgetting": 0.2}, If_Match=tag).status == 412
+    for body in ({"forgetting": 1.5}, {"forgetting": "0.1"}, {}):
+        assert service.call("PUT", f"{PATH}/forgetting", body).status == 422
+    with el.Client(service.url, "other") as client, pytest.raises(ServiceError, match=r"schedule\.forgetting"):
+        client.forgetting(0.1)
