@@ -126,7 +126,7 @@ def stationary_row(name: str) -> Iterator[str]:
     """Yield the cells of a row: the task, the relative regret of the default, and how much more each remedy has."""
     system = System(*STATIONARY[name], change=0)
     best = optimum(system)
-    lost = [1 - earned(system, agent, parameters, SEED) / best for agent, parameters in REMEDIES.values()]
+    lost = [(best - earned(system, *remedy, SEED)) / abs(best) for remedy in REMEDIES.values()]
     yield name
     yield entry(lost[0])
     yield from (entry(each - lost[0], sign="+") for each in lost[1:])
