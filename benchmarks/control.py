@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,10 @@ import numpy as np
 
 from benchmarks.curves import draw
 
-STEPS, SEEDS, EVERY = 50_000, 3, 1000
+STEPS, EVERY = 30_000, 1000
+
+SEEDS = (2, 3, 4)
+"""Seed 1 is not among them: the defaults of ``q-lambda`` and ``differential-sarsa`` were chosen with it."""
 
 
 class Control(NamedTuple):
@@ -141,17 +145,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--seeds", default=",".join(map(str, SEEDS)), help="2,3,4 by default")
     parser.add_argument("--agents", default=",".join(AGENTS), help="by default all: " + ", ".join(AGENTS))
     parser.add_argument("--dqn", help="an interpreter with torch and stable-baselines3")
     parser.add_argument("--draw", action="store_true", help="draw what is there, and compute nothing")
     parser.add_argument("--figure", type=Path, help="the figure; by default control.png in the folder")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    cells = [
-        (seed, task, agent) for seed in range(1, given.seeds + 1) for task in TASKS for agent in given.agents.split(",")
-    ]
-    for seed, task, agent in () if given.draw else cells:
+    seeds, agents = given.seeds.split(","), given.agents.split(",")
+    for seed, task, agent in () if given.draw else product(map(int, seeds), TASKS, agents):
         file = given.folder / f"{task}-{agent}-{seed}.json"
         if _is_long_enough(file, given.steps) or (agent == "dqn" and not given.dqn):
             continue

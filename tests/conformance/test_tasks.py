@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from itertools import product
 
 import pytest
 
@@ -94,6 +95,27 @@ def test_it_can_be_started_and_driven_by_any_action(task):
     assert isinstance(environment, Environment)
     for step in range(200):
         assert environment.step(task.actions[step % len(task.actions)]) in task.observations
+
+
+def test_without_a_model_it_stays_within_what_it_declares(task):
+    if task.model is not None:
+        pytest.skip("it has a model, of which all outcomes are looked at")
+    world, environment = IndexedTask(task), task.start(environment_stream(5))
+    state, seen = world.start, []
+    for step in range(2000):  # the same action for long, so that it takes the environment as far as it goes
+        action = task.actions[step // 200 % len(task.actions)]
+        observation = world.observation(environment.step(action))
+        state, reward = world.step(state, world.action(action), observation)
+        seen.append(reward)
+    assert task.reward.low <= min(seen) < max(seen) <= task.reward.high
+
+
+def test_the_corners_of_a_grid_of_observations_have_rewards_within_the_range(task):
+    if not isinstance(task.observations, Grid):
+        pytest.skip("its observations are listed")
+    ends = [(part[0], part[len(part) - 1]) for part in task.observations.parts]
+    for observation, action in product(product(*ends), task.actions):
+        assert task.reward.low <= task.reward(task.aleatoric.start, action, observation) <= task.reward.high
 
 
 def test_each_step_takes_one_uniform(task):

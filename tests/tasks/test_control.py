@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
 
 import everlearn as el
 from everlearn.agents.registry import make_design
-from everlearn.tasks.catch import catch
+from everlearn.tasks.catch import catch, lowest
 from everlearn.tasks.puckworld import puckworld
 from everlearn.tasks.registry import make_task
 from tests.worlds import environment_stream
@@ -40,6 +41,24 @@ def agent_world(task):
 def test_who_chooses_an_aleatoric_state_gets_it_whatever_the_agent():
     task = make_task("catch", {"rows": 3, "columns": 2, "aleatoric": "window:1"})
     assert task.fine is task
+
+
+@pytest.mark.parametrize("name", ["catch", "puckworld"])
+def test_who_replaces_an_aleatoric_state_gets_it_too(name):
+    task = make_task(name, {"rows": 3, "columns": 2} if name == "catch" else {})
+    seen = dataclasses.replace(task, aleatoric=el.AleatoricState(0, lambda s, a, o: 0, (0,)))
+    assert seen.fine.states == (0,)
+    if task.model is not None:  # by which the states of a view are found
+        assert el.seen_through(task, el.window(1)).fine.states != task.fine.states
+
+
+def test_after_a_history_features_begin_where_tables_do():
+    task = make_task("catch", {"rows": 3, "columns": 3, "spawn": 1.0})
+    world = task.start(environment_stream(1))
+    history = [("left", world.step("left")) for _ in range(2)]
+    later = task.after(history)
+    assert later.fine.aleatoric.start == later.model.memory
+    assert later.aleatoric.start == lowest(later.model.memory)
 
 
 def test_the_reward_of_puckworld_is_the_distance():

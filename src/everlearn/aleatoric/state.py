@@ -37,6 +37,8 @@ class AleatoricState:
     states:
         the set of aleatoric states, or a function that takes the actions and the observations and returns this set; by
         default, all states that f reaches from S0
+    detailed:
+        another aleatoric state, with too many values for a table; agents with features see it by default
 
     Examples
     --------
@@ -51,6 +53,7 @@ class AleatoricState:
     start: Label
     update: Update
     states: Sequence[Label] | Callable[[Iterable[Label], Iterable[Label]], Iterable[Label]] | None = None
+    detailed: AleatoricState | None = None
 
     def __post_init__(self) -> None:
         require(callable(self.update), "update", self.update, "give a function of (s, action, observation)")
@@ -83,6 +86,12 @@ class AleatoricState:
         for action, observation in history:
             aleatoric_state = self.follow(aleatoric_state, action, observation)
         return aleatoric_state
+
+    def after(self, history: History) -> AleatoricState:
+        """Return the same aleatoric state, starting from its value after a history."""
+        steps = [*history]
+        detailed = None if self.detailed is None else self.detailed.after(steps)
+        return replace(self, start=self.of(steps), detailed=detailed)
 
     def enumerate(self, actions: Iterable[Label], observations: Iterable[Label]) -> AleatoricState:
         """Return a copy with its set of states: the declared states, or all states that f reaches from S0."""

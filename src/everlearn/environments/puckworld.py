@@ -32,7 +32,12 @@ TICK, TICKS = 0.05, 4
 
 LEVELS = 256
 POINTS = Grid(*[range(LEVELS)] * 6, ordered=[True] * 6)
-"""What can be observed: the place of the puck, its velocity, and the place of the goal, in levels."""
+"""The place of the puck, its velocity, and the place of the goal, in levels."""
+
+_INSIDE = range(int(LEVELS * (RADIUS / SIDE)), int(LEVELS * ((SIDE - RADIUS) / SIDE)) + 1)
+
+OBSERVED = Grid(_INSIDE, _INSIDE, *[range(LEVELS)] * 4, ordered=[True] * 6)
+"""What can be observed: those points at which the puck does not reach into a wall."""
 
 MIDDLE: Label = (LEVELS // 2,) * 6
 """The observation of a puck at rest in the middle, and of a goal there."""

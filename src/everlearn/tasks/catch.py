@@ -46,7 +46,7 @@ def catch(*, rows: int = 10, columns: int = 5, spawn: float = 0.1) -> Task:
     return Task(
         model.actions,
         model.observations,
-        AleatoricState(lowest(made.start), _lowest, states),
+        AleatoricState(lowest(made.start), _lowest, states, AleatoricState(made.start, _board, made.boards)),
         Reward(_paid, -1.0, 1.0),
         model,
         name="catch",
@@ -58,7 +58,6 @@ def catch(*, rows: int = 10, columns: int = 5, spawn: float = 0.1) -> Task:
         ),
         source="csuite (Google DeepMind, 2022), catch",
         parameters=parameters,
-        detailed=AleatoricState(made.start, _board, made.boards),
     )
 
 

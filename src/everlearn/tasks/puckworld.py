@@ -8,7 +8,7 @@ from itertools import product
 
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
-from everlearn.environments.puckworld import LEVELS, MIDDLE, POINTS, PUSHES, RADIUS, SIDE, Puckworld
+from everlearn.environments.puckworld import LEVELS, MIDDLE, OBSERVED, POINTS, PUSHES, RADIUS, SIDE, Puckworld
 from everlearn.errors import require
 from everlearn.protocol import Label
 from everlearn.tasks.portrait import Bars, Portrait
@@ -42,11 +42,11 @@ def puckworld(*, interval: int = 300, bins: int = 4) -> Task:
     parameters = dict(locals())
     require(interval >= 1, "interval", interval, "give at least 1 step")
     require(2 <= bins <= MOST_BINS, "bins", bins, f"give 2 to {MOST_BINS}")
-    binned = functools.partial(_binned, bins)
+    binned, detailed = functools.partial(_binned, bins), AleatoricState(MIDDLE, _seen, POINTS)
     return Task(
         tuple(PUSHES),
-        POINTS,  # type: ignore[arg-type]  # used as a tuple
-        AleatoricState((bins // 2,) * 6, binned, tuple(product(range(bins), repeat=6))),
+        OBSERVED,  # type: ignore[arg-type]  # used as a tuple
+        AleatoricState((bins // 2,) * 6, binned, tuple(product(range(bins), repeat=6)), detailed),
         Reward(_paid, -FARTHEST - 0.1, 0.0),
         None,
         functools.partial(Puckworld, interval),
@@ -60,7 +60,6 @@ def puckworld(*, interval: int = 300, bins: int = 4) -> Task:
         ),
         source="csuite (Google DeepMind, 2022), puckworld",
         parameters=parameters,
-        detailed=AleatoricState(MIDDLE, _seen, POINTS),
     )
 
 

@@ -79,8 +79,6 @@ class Task:
         the network, if the task is one of unbounded queues; it then has infinitely many memories
     portrait:
         how it is shown to people: what is at stake, what its states are called, and how it is drawn
-    detailed:
-        another aleatoric state, with too many values for a table; agents with features see it by default
 
     Examples
     --------
@@ -106,7 +104,6 @@ class Task:
     network: Network | None = None
     features: str | None = None
     portrait: Portrait = field(default_factory=Portrait)
-    detailed: AleatoricState | None = None
     identity: str | None = field(default=None, init=False, repr=False, compare=False)
     """Identifies a task that everlearn made from a name: equal only for equal tasks, None for a changed copy."""
 
@@ -165,9 +162,9 @@ class Task:
     @cached_property
     def fine(self) -> Task:
         """The same task as seen by an agent that generalises over states; for most tasks, it is the task itself."""
-        if self.detailed is None or "aleatoric" in self.parameters:
+        if self.aleatoric.detailed is None or "aleatoric" in self.parameters:
             return self
-        return replace(self, aleatoric=self.detailed, detailed=None)
+        return replace(self, aleatoric=self.aleatoric.detailed)
 
     @cached_property
     def scaled(self) -> Task:
@@ -219,7 +216,7 @@ class Task:
             raise TaskError("history", history, "give pairs, as in [(action, observation), ...]") from None
         return replace(
             self,
-            aleatoric=replace(self.aleatoric, start=self.aleatoric.of(steps)),
+            aleatoric=self.aleatoric.after(steps),
             model=None if self.model is None else self.model.after(steps),
             references={},
         )
