@@ -7,8 +7,11 @@ import pytest
 
 import everlearn as el
 from everlearn.errors import EverlearnError, TableFull
+from everlearn.tables import PairTable
+from everlearn.tasks.catch import catch
 from everlearn.tasks.service_station import service_station
-from everlearn.theory.pairs import tabulate
+from everlearn.tasks.tiger import tiger
+from everlearn.theory.pairs import has_more_memories, tabulate
 from tests.chains import arrows, reachable
 from tests.refusal import has, refusal
 from tests.theory.dense import coarse, matrices, random_coarse, random_policy, station, under
@@ -114,3 +117,24 @@ def test_the_corridor_by_hand():
     pairs = tabulate(corridor())
     np.testing.assert_array_equal(matrices(pairs), [[[0, 1], [1, 0]]] * 2)
     np.testing.assert_array_equal(pairs.rewards, [[0, 1], [0, 1]])
+
+
+def test_too_many_memories_are_counted_before_a_table_is_completed(monkeypatch):
+    def complete(_table):
+        raise AssertionError("the memories were not counted")
+
+    task = catch(rows=5, columns=3)  # which has 768 memories
+    monkeypatch.setattr(PairTable, "complete", complete)
+    with pytest.raises(TableFull, check=has(max_pairs=700)):
+        tabulate(task, 700)
+    with pytest.raises(AssertionError):
+        tabulate(task, 768)
+
+
+@pytest.mark.parametrize("name", ["shop", "coarse", "tiger", "catch"])
+def test_memories_are_counted_exactly(name):
+    makers = {**TASKS, "tiger": tiger, "catch": lambda: catch(rows=4, columns=2)}
+    task = makers[name]()
+    memories = len({memory for memory, _ in reachable(task)})
+    assert has_more_memories(task.model, memories - 1)
+    assert not has_more_memories(task.model, memories)

@@ -128,6 +128,12 @@ class Model:
         outcomes: tuple[Outcome, ...] = self._pure(memory, action)
         return outcomes
 
+    def following(self, memory: Label, action: Label) -> list[Label]:
+        """Return the memories that can follow; only those of a user's function are checked, so this is fast."""
+        if self._pure.is_own or (self.first and memory == DRAWN):
+            return [outcome.memory for outcome in self.outcomes(memory, action)]
+        return [following for _, probability, following in self.rho(memory, action) if probability > 0]
+
     def _mixed(self, belief: Mapping[Label, float], action: Label) -> tuple[Outcome, ...]:
         """Return the possible outcomes if a memory is drawn first; equal outcomes are one."""
         chances: dict[tuple[Label, Label], list[float]] = {}

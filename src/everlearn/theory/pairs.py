@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from everlearn.environments.model import Model
 from everlearn.errors import InputError, TableFull
 from everlearn.protocol import Label, Table
 from everlearn.tables import MOST_PAIRS, ArrayTable, PairTable, make_table
@@ -120,8 +121,23 @@ def completed_table(task: Task, max_pairs: int) -> PairTable | ArrayTable:
     full = f"task {task.name!r} has more than {max_pairs:,} pairs of memory and aleatoric state, and theory needs all"
     remedy = "let its memory take fewer values, or give el.Theory a larger max_pairs"
     table = make_table(task, max_pairs)
+    if isinstance(table, PairTable) and not table.is_complete and has_more_memories(table.model, max_pairs):
+        raise TableFull(f"{full}; {remedy}", max_pairs)
     with contextlib.suppress(TableFull):
         table.complete()
         if table.expanded <= max_pairs:
             return table
     raise TableFull(f"{full}; {remedy}", max_pairs)
+
+
+def has_more_memories(model: Model, most: int) -> bool:
+    """Return whether more memories can be reached, which is counted in a small part of the time of a table."""
+    memories, queue = {model.memory}, [model.memory]
+    for memory in queue:
+        for action in model.actions:
+            new = set(model.following(memory, action)) - memories
+            memories |= new
+            queue += new
+        if len(memories) > most:
+            return True
+    return False
