@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -10,14 +12,15 @@ from everlearn.environments.network import Network
 from everlearn.errors import InputError
 from everlearn.tasks.networks import criss_cross
 from everlearn.theory import network as module
-from everlearn.theory.network import default_jobs, network_optimum
-from everlearn.theory.potentials import cost_at_least, cost_at_most
+from everlearn.theory.network import NetworkOptimum, default_jobs, network_optimum
+from everlearn.theory.potentials import best_order, cost_at_least, cost_at_most
 from everlearn.theory.summary import optimum_rows
 from tests.refusal import refusal
 
 QUEUE = Network((0.6,), ((1.0,),), (None,), (1,))
 TANDEM = Network((0.3, 0.0), ((1.0, 0.0), (0.0, 0.8)), (1, None), (1, 1))
 TWO_SERVERS = Network((1.0,), ((1.0,), (1.0,)), (None,), (1,))
+DEAR = Network((0.3, 0.0), ((1.0, 0.0), (0.0, 0.8)), (1, None), (1, 10))
 UNEQUAL = Network((0.3, 0.0), ((1.0, 0.0), (0.0, 0.8)), (1, None), (1, 100))
 CROSSED = Network((0.2,) * 8, ((1.0,) * 8,) * 2, (None,) * 8, (1,) * 8)
 PRIORITIES = Network((0.3, 0.2), ((1.0, 0.6),), (None, None), (1, 3))
@@ -61,6 +64,42 @@ def test_a_small_grid_gives_wide_bounds_that_hold(name):
     assert found.upper - found.lower > 1e-9
 
 
+@pytest.mark.parametrize("name", [name for name in KNOWN if name != "M/M/2"])
+def test_servers_that_never_idle_attain_what_is_known(name):
+    network, jobs, cost = KNOWN[name]
+    found = network_optimum(network, jobs)
+    assert -cost * (1 + 1e-5) <= found.working <= found.lower <= -cost + 1e-12
+
+
+def test_classes_with_two_servers_have_a_bound_from_an_order_of_priority():
+    found = network_optimum(TWO_SERVERS, 60)
+    assert found.working == pytest.approx(-best_order(TWO_SERVERS).cost)
+    assert -2 * 4 / 3 < found.working < -4 / 3
+
+
+def test_it_can_pay_to_idle_and_servers_that_never_do_are_counted_apart():
+    """Jackson (1957): if no server idles, each queue is an M/M/1 queue."""
+    found = network_optimum(DEAR, 80)
+    always = 0.3 / 0.7 + 10 * 0.375 / 0.625
+    assert -always * (1 + 1e-6) <= found.working <= -always
+    assert found.lower > found.working + 0.1
+    first, _, third = optimum_rows(_Theory(found))
+    assert "may let servers idle" in first[1]
+    assert "never idle" in third[1]
+
+
+class _Theory(NamedTuple):
+    """What the rows of a summary need."""
+
+    optimum: NetworkOptimum
+
+
+def test_a_known_policy_for_criss_cross_never_idles():
+    rows = optimum_rows(_Theory(network_optimum(criss_cross().network, 16)))
+    assert len(rows) == 2
+    assert "never idle" in rows[0][1]
+
+
 def test_the_criss_cross_network_has_its_published_optimum():
     """Dai and Gluzman (2021), Table 2: 0.671 and 2.084; to four digits computed elsewhere: 0.6706, 2.0836."""
     light = network_optimum(criss_cross().network, 20)
@@ -74,12 +113,13 @@ def test_stated_optima_are_certified(regime):
     theory = el.Theory("criss-cross", {"regime": regime})
     assert theory.optimum.certified
     assert theory.task.references["optimum"] == pytest.approx(theory.optimal_average_reward, rel=2e-6)
+    assert theory.optimum.working == pytest.approx(theory.optimum.upper, rel=1e-5)
 
 
 def test_too_many_classes_for_a_grid_still_have_bounds():
     found = el.Theory("input-switch", {"seen": 1}).optimum
     assert not found.certified
-    assert [round(-found.upper, 3), round(-found.lower, 3)] == [5.333, 12.667]
+    assert [round(-found.upper, 3), round(-found.lower, 3), round(-found.working, 4)] == [5.333, 12.667, 14.4445]
     assert "from quadratic functions" in repr(found)
 
 
@@ -105,6 +145,7 @@ def test_a_grid_whose_edge_does_not_settle_is_refused(monkeypatch):
 def test_the_summary_says_that_servers_may_idle():
     rows = [meaning for _, meaning in optimum_rows(el.Theory("input-switch", {"seen": 1}))]
     assert "may let servers idle" in rows[0]
+    assert "never idle" in rows[2]
 
 
 def test_theory_gives_the_bounds_and_nothing_else():

@@ -65,7 +65,8 @@ def optimum(theory: Theory) -> dict[str, Any]:
     best, name = theory.optimum, theory.task.name
     if isinstance(best, NetworkOptimum):
         ends = {"lower": best.lower, "upper": best.upper}
-        return {"task": name, "jobs": best.values.shape[0] - 1, "optimal_average_reward": ends}
+        size = {"task": name, "jobs": best.values.shape[0] - 1}
+        return {**size, "optimal_average_reward": ends, "never_idling": _finite(best.working)}
     size = {"task": name, "memory_states": theory.pairs.memories, "pairs": theory.pairs.size}
     if not isinstance(best, Bracket):
         tau = theory.optimal_averaging_time

@@ -24,7 +24,10 @@ assumed at the boundary: what is outside costs too little for the lower bound an
 count as seldom as it is reached.  Rounding errors are included.
 
 Both bounds are over policies that may use the whole history and may also let servers idle.  The servers of a task never
-idle while a job waits for them.  So no agent need attain the upper bound on the cost, although a known policy does.
+idle while a job waits for them.  So no agent need attain the upper bound on the cost, although a known policy does.  A
+third number is for the servers of a task: what a known policy costs at most that never lets them idle.  On the grid,
+value iteration leaves out idling; outside, V belongs to an order of priority, of which a potential proves that it costs
+at most C.  That potential is enlarged until c + A V <= 0 for more than N jobs, as E is.
 
 If a grid would be too large, the bounds are those of potentials alone, and much wider.
 """
@@ -43,7 +46,7 @@ from numpy.typing import NDArray
 from everlearn.environments.network import Network
 from everlearn.errors import InputError, require
 from everlearn.protocol import Table
-from everlearn.theory.potentials import MARGIN, Potential, below, cost_at_least, cost_at_most
+from everlearn.theory.potentials import MARGIN, Potential, below, best_order, cost_at_least, cost_at_most
 
 MOST_POINTS = 20_000_000
 """The most numbers that are stored for a grid, (N + 2) to the power of the number of classes."""
@@ -77,6 +80,8 @@ class NetworkOptimum(NamedTuple):
     """A known policy earns at least this; it may let servers idle, so no agent of a task need attain it."""
     upper: float
     """No policy earns more than this."""
+    working: float
+    """A known policy earns at least this whose servers never idle, as those of a task; -inf if none is known."""
     values: Table
     """V of the upper bound on the cost that the grid proves, by the number of jobs of each class; zero off the grid."""
 
@@ -148,31 +153,45 @@ def network_optimum(network: Network, jobs: int | None = None, tolerance: float 
     require(network.load < 1, "load of the network", network.load, "is not stable; give lower arrival rates")
     given, jobs = jobs is not None, default_jobs(network) if jobs is None else jobs
     size = (jobs + 2.0) ** network.classes
+    order = best_order(network)
     if not given and (jobs < _needed(network) or size > MOST_POINTS):
-        return _without_grid(network)
+        return _without_grid(network, order)
     require(jobs >= 1 and size <= MOST_POINTS, "jobs", jobs, f"give 1 or more, with at most {MOST_POINTS:,} points")
     grid = _Grid(network, jobs)
     most = min(grid.bound(_beyond(network, jobs), True, tolerance), cost_at_most(network))
-    values, least = grid.inside(), cost_at_least(network)
+    values, least, working = grid.inside(), cost_at_least(network), order.cost
     if outside := below(network, jobs, most):
         least = max(least, grid.bound(outside, False, tolerance))
-    return NetworkOptimum(-most, -min(least, most), values)
+    if grid.separate and (enlarged := _enlarged(order, min(network.holding) * (jobs + 1.0))):
+        grid.idling = False
+        working = min(working, grid.bound(enlarged, True, tolerance))
+    return NetworkOptimum(-min(most, working), -min(least, most, working), -working, values)
 
 
-def _without_grid(network: Network) -> NetworkOptimum:
+def _enlarged(order: Potential, least: float) -> list[Potential]:
+    """Return the potential of an order of priority so large that c + A V <= 0 where the cost c is at least ``least``.
+
+    There is none if the order may cost more than that.
+    """
+    factor = (1.0 + MARGIN) * least / (least - order.cost) if least > order.cost else 0.0
+    return [Potential(factor * order.weights, 0.0)] if factor else []
+
+
+def _without_grid(network: Network, order: Potential) -> NetworkOptimum:
     most, least = cost_at_most(network), cost_at_least(network)
     needed = _needed(network)
     fits = (needed + 2.0) ** network.classes <= MOST_POINTS
     remedy = "no bound was found for the cost of a simple policy; simulate rules" + f", or give jobs={needed}" * fits
     require(most < np.inf, "network", f"{network.classes} classes at load {network.load:g}", remedy)
-    return NetworkOptimum(-most, -least, np.zeros((1,) * network.classes))
+    return NetworkOptimum(-most, -least, -order.cost, np.zeros((1,) * network.classes))
 
 
 class _Grid:
     """The values of all lengths with at most one job more than a number of jobs, and what the compiled code needs."""
 
     def __init__(self, network: Network, jobs: int) -> None:
-        self.clock, self.jobs, n = network.clock, jobs, network.classes
+        self.clock, self.jobs, n, self.idling = network.clock, jobs, network.classes, True
+        self.separate = _are_separate(network)
         self.strides = np.array([(jobs + 2) ** (n - 1 - k) for k in range(n)])
         self.arrivals, self.holding = np.array(network.arrivals, dtype=float), np.array(network.holding, dtype=float)
         routes = np.array([-1 if to is None else to for to in network.routes])
@@ -212,9 +231,9 @@ class _Grid:
         sweep, entered, bound, values = _compiled(_sweep), self.arrivals > 0, 0.0, self.values.ravel()
         for number in range(1, SWEEPS + 1):
             gain = float(self.arrivals[entered] @ values[self.strides[entered]])
-            sweep(values, *self.constants, gain, True)
+            sweep(values, *self.constants, self.idling, gain, True)
             if number % LOOKED == 0:
-                bound = sweep(values, *self.constants, gain, False)[upper]
+                bound = sweep(values, *self.constants, self.idling, gain, False)[upper]
                 if abs(bound - gain) <= tolerance * max(1.0, gain):
                     break
         return float(bound + (2 * upper - 1) * ROUNDING * self.clock * float(np.abs(values).max()))
@@ -262,7 +281,7 @@ def _shares(network: Network) -> tuple[Table, float]:
 
 def _options(network: Network) -> Options:
     """Return what servers can do, idling included."""
-    if all(sum(k in classes for classes in network.skills) == 1 for k in range(network.classes)):
+    if _are_separate(network):
         groups = [[[(k, network.services[s][k], 1)] for k in classes] for s, classes in enumerate(network.skills)]
     else:
         groups = [[_slots(network, choice) for choice in product(*((*each, None) for each in network.skills))]]
@@ -275,6 +294,11 @@ def _options(network: Network) -> Options:
         np.array([slot[1] for slot in slots], dtype=float),
         np.array([slot[2] for slot in slots]),
     )
+
+
+def _are_separate(network: Network) -> bool:
+    """Return whether each class has one server, so that each server can choose by itself."""
+    return all(sum(k in classes for classes in network.skills) == 1 for k in range(network.classes))
 
 
 def _slots(network: Network, choice: tuple[int | None, ...]) -> list[tuple[int, float, int]]:
@@ -294,9 +318,12 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sweep(  # type: ignore[no-untyped-def]  # noqa: C901
-    V, jobs, strides, arrivals, routes, holding, groups, options, classes, rates, needs, gain, update
+    V, jobs, strides, arrivals, routes, holding, groups, options, classes, rates, needs, idling, gain, update
 ):
-    """Return the least and the greatest c + A V over the grid; with ``update``, solve for V at each point in turn."""
+    """Return the least and the greatest c + A V over the grid; with ``update``, solve for V at each point in turn.
+
+    Without ``idling``, a group takes an option that serves a job if there is one.
+    """
     n = len(strides)
     y, change = np.zeros(n, np.int64), np.zeros(n)
     low, high, i, total = np.inf, -np.inf, 0, 0
@@ -311,7 +338,7 @@ def _sweep(  # type: ignore[no-untyped-def]  # noqa: C901
                 j = routes[k]
                 change[k] = V[i - strides[k] + (strides[j] if j >= 0 else 0)] - v
         for group in range(len(groups) - 1):
-            best, pace = 0.0, 0.0
+            best, pace = 0.0 if idling else np.inf, 0.0
             for option in range(groups[group], groups[group + 1]):
                 gained, rate = 0.0, 0.0
                 for slot in range(options[option], options[option + 1]):
@@ -319,10 +346,11 @@ def _sweep(  # type: ignore[no-untyped-def]  # noqa: C901
                     if y[k] >= needs[slot]:
                         gained += rates[slot] * change[k]
                         rate += rates[slot]
-                if gained < best:
+                if gained < best and rate > 0.0:
                     best, pace = gained, rate
-            value += best
-            leaving += pace
+            if pace > 0.0:
+                value += best
+                leaving += pace
         low, high = min(low, value), max(high, value)
         if update:
             V[i] = v + (value - gain) / leaving

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from everlearn.labels import counted
@@ -19,6 +20,7 @@ LONG = 10**12
 """The number of steps from which on it is written with an exponent."""
 
 IDLE = "; it may let servers idle, so no agent need attain it"
+WORKS = "; its servers never idle while a job waits for them"
 """What must be known about the policy that earns the lower bound of a network."""
 
 
@@ -26,10 +28,14 @@ def optimum_rows(theory: Theory) -> list[tuple[str, str]]:
     """Return the optimum over all policies and the span of its bias, or its bounds if the memory is hidden."""
     best = theory.optimum
     if isinstance(best, NetworkOptimum):
-        return [
-            (f"{best.lower:.7g}", f"optimum over all policies, at least: a known policy earns it{IDLE}"),
+        idles = best.working < best.lower
+        kind = IDLE if idles else WORKS
+        rows = [
+            (f"{best.lower:.7g}", f"optimum over all policies, at least: a known policy earns it{kind}"),
             (f"{best.upper:.7g}", f"optimum over all policies, at most: certified, {best.source}"),
         ]
+        known = idles and isfinite(best.working)
+        return rows + known * [(f"{best.working:.7g}", f"what a known policy earns at least{WORKS}")]
     if isinstance(best, Bracket):
         return [
             (f"{best.lower:.10g}", f"optimum over all policies, at least: {_who(best)}"),
