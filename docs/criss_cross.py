@@ -3,7 +3,8 @@
 For each seed and regime, the agent ``lattice`` learns for 10^7 events.  Its greedy policy is then frozen and simulated
 for 10^8 events (10^9 in heavy traffic with the first seed) by a program of its own, which shares nothing with the
 engine.  A line per policy is appended to OUT/results.jsonl, with a standard error from 50 batches; what is there is not
-computed again.  ``python -m docs.criss_cross OUT rules`` simulates the rules that operators use for 10^8 events each.
+computed again.  ``python -m docs.criss_cross OUT rules`` simulates the rules that operators use for 10^8 events each, and
+``python -m docs.criss_cross OUT plans`` plans that know the rates, in the regime BH.
 """
 
 from __future__ import annotations
@@ -98,6 +99,51 @@ def compare_rules(out: Path) -> None:
             print(row, flush=True)  # noqa: T201
 
 
+PLANS = ((30, 1000), (45, 1000), (45, 300), (45, 100))
+"""The most jobs per class inside, and how many sweeps through the states there are."""
+
+BEYOND = 75
+"""Beyond so many jobs per class, plans assume that arrivals are lost."""
+
+
+@numba.njit(error_model="numpy")
+def plan(arrival: float, rate: float, inside: int, sweeps: int) -> Any:
+    """Return the greedy policy of value iteration; outside, server 1 follows the maximum pressure."""
+    most, clock = BEYOND, 2 * arrival + 2.0 + rate
+    values = np.zeros((most + 1, most + 1, most + 1))
+    policy = np.zeros((inside + 1, inside + 1, inside + 1), np.int8)
+    for _ in range(sweeps):
+        for x1 in range(most + 1):
+            for x2 in range(most + 1):
+                for x3 in range(most + 1):
+                    here = values[x1, x2, x3]
+                    first = values[x1 - 1, min(x2 + 1, most), x3] if x1 > 0 else np.inf
+                    third = values[x1, x2, x3 - 1] if x3 > 0 else np.inf
+                    better = third < first
+                    if max(x1, x2, x3) <= inside:
+                        policy[x1, x2, x3] = better
+                    else:
+                        better = x3 > 0 and (x1 == 0 or x1 - x2 < x3)
+                    served = third if better else first
+                    total = 2.0 * (here if x1 == 0 and x3 == 0 else served)
+                    total += rate * (values[x1, x2 - 1, x3] if x2 > 0 else here)
+                    total += arrival * (values[min(x1 + 1, most), x2, x3] + values[x1, x2, min(x3 + 1, most)])
+                    values[x1, x2, x3] = (x1 + x2 + x3 + total) / clock
+        values -= values[0, 0, 0]
+    return policy
+
+
+def compare_plans(out: Path) -> None:
+    """Simulate plans that know the rates."""
+    for inside, sweeps in PLANS:
+        found = batches(*REGIMES["BH"][:2], plan(*REGIMES["BH"][:2], inside, sweeps), 100_000_000, 1)
+        error = float(found.std(ddof=1) / BATCHES**0.5)
+        row = {"inside": inside, "sweeps": sweeps, "cost": float(found.mean()), "error": error}
+        with (out / "plans.jsonl").open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        print(row, flush=True)  # noqa: T201
+
+
 def main(out: Path) -> None:
     """Compute what is missing."""
     path = out / "results.jsonl"
@@ -125,4 +171,4 @@ def main(out: Path) -> None:
 
 if __name__ == "__main__":
     Path(sys.argv[1]).mkdir(exist_ok=True)
-    (compare_rules if sys.argv[2:] == ["rules"] else main)(Path(sys.argv[1]))
+    {"rules": compare_rules, "plans": compare_plans}.get(" ".join(sys.argv[2:]), main)(Path(sys.argv[1]))

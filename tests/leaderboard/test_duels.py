@@ -70,3 +70,11 @@ def test_verdicts_are_counted_by_kind_of_task(arms):
     table = duels_table(SimpleNamespace(lineup=lineup, duels=duels([*arms, *more], lineup)))
     assert table.columns == ["against", "set aside", "training", "steps"]
     assert table.rows == [["poor", "1 / 0 / 0", "1 / 0 / 0", "1,000"], ["same", "0 / 0 / 1", "0 / 0 / 1", "1,000"]]
+
+
+def test_verdicts_after_different_numbers_of_steps_are_not_added_up(arms):
+    long = [made(arm.average_reward[:, -1], task="mall", agent=arm.agent, optimum=2.0, steps=10_000) for arm in arms]
+    run = [*arms[:2], *long[:2]]
+    lineup = made_up(run)
+    table = duels_table(SimpleNamespace(lineup=lineup, duels=duels(run, lineup)))
+    assert table.rows == [["poor", "1 / 0 / 0", "10,000"], ["poor", "1 / 0 / 0", "1,000"]]

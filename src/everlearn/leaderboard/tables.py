@@ -147,7 +147,7 @@ def tasks_table(board: Board) -> Grid:
         if own is None:
             continue
         best = min(last.values(), key=lambda row: row.relative_regret, default=None)
-        verdicts = [duel.verdict for duel in board.duels if duel.task == task]
+        verdicts = [duel.verdict for duel in board.duels if (duel.task, duel.time) == (task, own.time)]
         rows.append(
             [
                 marked(board, task),
@@ -163,19 +163,20 @@ def tasks_table(board: Board) -> Grid:
 
 
 def duels_table(board: Board) -> Grid:
-    """Return against each rival on how many tasks our agent did better, did worse, or neither is shown."""
+    """Return against each rival on how many tasks our agent did better, did worse, or neither is shown.
+
+    Each number of steps has a row, because what is shown after few steps says nothing about many.
+    """
     kinds = _kinds(board)
-    counts = Counter((duel.rival, duel.kind, duel.verdict) for duel in board.duels)
-    ends: dict[str, set[int]] = {}
-    for duel in board.duels:
-        ends.setdefault(duel.rival, set()).add(duel.time)
+    counts = Counter((duel.rival, duel.time, duel.kind, duel.verdict) for duel in board.duels)
+    order = list(dict.fromkeys(duel.rival for duel in board.duels))
     rows = [
         [
             rival,
-            *(" / ".join(str(counts[rival, kind, verdict]) for verdict in VERDICTS) for kind in kinds),
-            " or ".join(f"{end:,}" for end in sorted(ends[rival], reverse=True)),
+            *(" / ".join(str(counts[rival, end, kind, verdict]) for verdict in VERDICTS) for kind in kinds),
+            f"{end:,}",
         ]
-        for rival in ends
+        for rival, end in sorted({each[:2] for each in counts}, key=lambda each: (order.index(each[0]), -each[1]))
     ]
     title = f"{board.lineup.ours} against each: tasks on which it is {' / '.join(VERDICTS)}"
     return Grid(title, ["against", *kinds, "steps"], rows)
