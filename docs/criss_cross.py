@@ -4,7 +4,8 @@ For each seed and regime, the agent ``lattice`` learns for 10^7 events.  Its gre
 for 10^8 events (10^9 in heavy traffic with the first seed) by a program of its own, which shares nothing with the
 engine.  A line per policy is appended to OUT/results.jsonl, with a standard error from 50 batches; what is there is not
 computed again.  ``python -m docs.criss_cross OUT rules`` simulates the rules that operators use for 10^8 events each, and
-``python -m docs.criss_cross OUT plans`` plans that know the rates, in the regime BH.
+``python -m docs.criss_cross OUT plans`` plans that know the rates, in the regime BH.  ``python -m docs.criss_cross OUT
+tables`` lets other agents learn, and simulates their frozen policies.
 """
 
 from __future__ import annotations
@@ -27,15 +28,13 @@ LONGEST = 160
 """The most jobs of a class for which a rule is applied; beyond, which hardly ever happens, that of maximum pressure."""
 
 
-def learned(regime: str, seed: int) -> tuple[float, Any]:
+def learned(regime: str, seed: int, agent: str = "lattice", seen: int = SEEN, **parameters: Any) -> tuple[float, Any]:
     """Return the average cost while learning, and the greedy policy at the end: 1 where class 3 is preferred."""
     agents: list[Any] = []
-    chosen = {"task.regime": regime, "task.seen": SEEN}
-    result = el.run(
-        "criss-cross", "lattice", steps=EVENTS, seed=seed, threads=1, parameters=chosen, finished=agents.append
-    )
+    chosen = {"task.regime": regime, "task.seen": seen, **{f"agent.{name}": parameters[name] for name in parameters}}
+    result = el.run("criss-cross", agent, steps=EVENTS, seed=seed, threads=1, parameters=chosen, finished=agents.append)
     values = agents[0].inspect()["Q"][:-1]
-    return -float(result.average_reward[-1]), values.argmax(axis=1).reshape((SEEN + 1,) * 3).astype(np.int8)
+    return -float(result.average_reward[-1]), values.argmax(axis=1).reshape((seen + 1,) * 3).astype(np.int8)
 
 
 @numba.njit(error_model="numpy")
@@ -144,6 +143,32 @@ def compare_plans(out: Path) -> None:
         print(row, flush=True)  # noqa: T201
 
 
+STEADY = {"horizon_scale": 1000, "horizon_power": 0, "persistence": 0, "commitment": 0, "fading": 0}
+"""Parameters of ``planner``: a constant horizon, no held actions, and nothing forgotten."""
+
+TABLES: tuple[tuple[str, str, int, dict[str, Any]], ...] = (
+    ("IL", "q-learning", 12, {}),
+    ("IL", "differential-q", 12, {}),
+    ("IL", "growing-horizon", 12, {}),
+    ("BM", "differential-q", 12, {}),
+    ("IL", "planner", 12, STEADY),
+    ("BM", "planner", 16, STEADY),
+)
+"""Agents that are not told that lengths are numbers: the regime, the agent, the most jobs of a class that it sees."""
+
+
+def compare_tables(out: Path) -> None:
+    """Let them learn, and simulate the frozen policies."""
+    for regime, agent, seen, parameters in TABLES:
+        learning, policy = learned(regime, 1, agent, seen, **parameters)
+        found = batches(*REGIMES[regime][:2], policy, 100_000_000, 1)
+        error = float(found.std(ddof=1) / BATCHES**0.5)
+        row = {"regime": regime, "agent": agent, "learning": learning, "frozen": float(found.mean()), "error": error}
+        with (out / "tables.jsonl").open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        print(row, flush=True)  # noqa: T201
+
+
 def main(out: Path) -> None:
     """Compute what is missing."""
     path = out / "results.jsonl"
@@ -171,4 +196,5 @@ def main(out: Path) -> None:
 
 if __name__ == "__main__":
     Path(sys.argv[1]).mkdir(exist_ok=True)
-    {"rules": compare_rules, "plans": compare_plans}.get(" ".join(sys.argv[2:]), main)(Path(sys.argv[1]))
+    others = {"rules": compare_rules, "plans": compare_plans, "tables": compare_tables}
+    others.get(" ".join(sys.argv[2:]), main)(Path(sys.argv[1]))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numba
 import numpy as np
+import pytest
 
+from everlearn.agents.registry import make_design
+from everlearn.engine import compiling
+from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.parts import by_field, whole
+from everlearn.engine.plan import Plan
+from everlearn.engine.runner import table_for
 
 
 class Known(NamedTuple):
@@ -37,3 +45,18 @@ def test_every_array_of_a_named_tuple_is_replaced_and_nothing_else():
     assert np.shares_memory(seen.table, known.table)
     assert seen.table.base is None
     assert seen.scale == 2.0
+
+
+@pytest.mark.soak
+def test_the_compiled_driver_counts_no_references(monkeypatch, tmp_path):
+    """Numba leaves most of the counting out by itself, but not in functions with many branches, such as planner's."""
+    monkeypatch.setenv("EVERLEARN_CACHE_DIR", str(tmp_path))  # code from a cache cannot be inspected
+    compiling._compiled.cache_clear()
+    plan = Plan("riverswim", make_design("planner"), 10, 1, 1)
+    batch = CompiledBatch(plan, table_for(plan), [0], 1)
+    with ThreadPoolExecutor(1) as pool:
+        assert list(batch.advance(pool))
+    (code,) = batch._advance.overloads.values()
+    text = code.library.get_llvm_str()
+    assert "define" in text
+    assert not re.findall(r"call .*@NRT_incref\(.*", text)
