@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -117,18 +118,23 @@ def read(folder: Path, steps: int) -> dict[str, dict[str, list[Any]]]:
     return found
 
 
-def table(found: dict[str, dict[str, list[Any]]]) -> str:
-    """Return a Markdown table: the mean of the second half of all runs, their range, and 1000 steps per second."""
-    lines = ["| task | " + " | ".join(AGENTS) + " |", "|---" * (len(AGENTS) + 1) + "|"]
-    for task, control in TASKS.items():
-        cells = []
-        for agent in AGENTS:
-            runs = found.get(task, {}).get(agent, [])
-            late = [float(means[len(means) // 2 :].mean()) for means, _ in runs]
-            speed = np.mean([speed for _, speed in runs]) / 1000 if runs else 0.0
-            spread = f"{np.mean(late):.2f} ({min(late):.2f} to {max(late):.2f}; " if late else ""
-            cells.append(f"{spread}{len(late)} runs; {speed:.1f}k/s)" if late else "")
-        lines.append(f"| `{task}`, {control.shown} | " + " | ".join(cells) + " |")
+def late(runs: list[Any]) -> str:
+    """Return the mean of the second half of all runs, and the least and the greatest of them."""
+    means = [float(means[len(means) // 2 :].mean()) for means, _ in runs]
+    return f"{np.mean(means):.2f} ({min(means):.2f} to {max(means):.2f})"
+
+
+def speed(runs: list[Any]) -> str:
+    """Return the steps per second of processor time."""
+    return f"{round(np.mean([speed for _, speed in runs]), -2):,.0f}"
+
+
+def table(found: dict[str, dict[str, list[Any]]], cell: Callable[[list[Any]], str]) -> str:
+    """Return a Markdown table with a row per task and a column per agent."""
+    lines = ["| task | " + " | ".join(AGENTS) + " |", "|---|" + "--:|" * len(AGENTS)]
+    for task, agents in found.items():
+        cells = [cell(agents[agent]) if agent in agents else "" for agent in AGENTS]
+        lines.append(f"| `{task}`, {TASKS[task].shown} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -163,7 +169,7 @@ def main() -> None:
             file.write_text(json.dumps(compute(task, agent, seed, given.steps)), encoding="utf-8")
         print(file.name, flush=True)
     found = read(given.folder, given.steps)
-    print(table(found))
+    print(table(found, late), table(found, speed), sep="\n\n")
     draw(found, {task: control.shown for task, control in TASKS.items()}, given.figure or given.folder / "control.png")
 
 

@@ -3,9 +3,8 @@
 For each seed and regime, the agent ``lattice`` learns for 10^7 events.  Its greedy policy is then frozen and simulated
 for 10^8 events (10^9 in heavy traffic with the first seed) by a program of its own, which shares nothing with the
 engine.  A line per policy is appended to OUT/results.jsonl, with a standard error from 50 batches; what is there is not
-computed again.  ``python -m docs.criss_cross OUT rules`` simulates the rules that operators use for 10^8 events each, and
-``python -m docs.criss_cross OUT plans`` plans that know the rates, in the regime BH.  ``python -m docs.criss_cross OUT
-tables`` lets other agents learn, and simulates their frozen policies.
+computed again.  With ``rules`` after OUT, it simulates the rules that operators use for 10^8 events each; with
+``plans``, plans that know the rates, in the regime BH; with ``tables``, the frozen policies of other agents.
 """
 
 from __future__ import annotations
