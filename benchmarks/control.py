@@ -86,7 +86,7 @@ def compute(task: str, agent: str, seed: int, steps: int) -> dict[str, Any]:
     control = TASKS[task]
     parameters = control.parameters | (control.table if agent == "table" else {})
     design = make_design(AGENTS[agent].get("agent", agent))
-    plan = Plan(design.view(make_task(control.name, parameters)), design, steps, seed, 1)
+    plan = Plan(design.view(make_task(control.name, parameters)), design, steps=steps, runs=1, seed=seed)
     loop = ReferenceBatch(plan, [0]).loops[0]
     began, sums = time.process_time(), []
     for end in range(EVERY, steps + 1, EVERY):
