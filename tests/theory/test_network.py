@@ -94,8 +94,9 @@ class _Theory(NamedTuple):
     optimum: NetworkOptimum
 
 
-def test_a_known_policy_for_criss_cross_never_idles():
-    rows = optimum_rows(_Theory(network_optimum(criss_cross().network, 16)))
+@pytest.mark.parametrize(("regime", "jobs"), [("IL", 20), ("IM", 40)])
+def test_a_known_policy_for_criss_cross_never_idles(regime, jobs):
+    rows = optimum_rows(_Theory(network_optimum(criss_cross(regime=regime, seen=1).network, jobs)))
     assert len(rows) == 2
     assert "never idle" in rows[0][1]
 

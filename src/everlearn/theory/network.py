@@ -165,7 +165,9 @@ def network_optimum(network: Network, jobs: int | None = None, tolerance: float 
     if grid.separate and (enlarged := _enlarged(order, min(network.holding) * (jobs + 1.0))):
         grid.idling = False
         working = min(working, grid.bound(enlarged, True, tolerance))
-    return NetworkOptimum(-min(most, working), -min(least, most, working), -working, values)
+    if working <= (1 + tolerance) * most:  # a policy that never idles is worth more than the last digits
+        most = working
+    return NetworkOptimum(-most, -min(least, most), -working, values)
 
 
 def _enlarged(order: Potential, least: float) -> list[Potential]:
