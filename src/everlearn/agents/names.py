@@ -31,6 +31,7 @@ AGENTS: dict[str, str] = {
     "differential-sarsa": "everlearn.agents.differential_sarsa:differential_sarsa",
     "q-lambda": "everlearn.agents.q_lambda:q_lambda",
     "network": "everlearn.agents.network:network",
+    "actor-critic": "everlearn.agents.actor_critic:actor_critic",
     "always": "everlearn.agents.always:always",
 }
 """The registered agents: name to ``module:factory``.  Pass a name to :func:`everlearn.run`; ``everlearn agents`` lists

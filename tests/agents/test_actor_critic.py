@@ -1,0 +1,142 @@
+"""The actor follows the gradient of the average reward, whatever is hidden; the critic is bounded."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.agents.registry import make_design
+from everlearn.engine.plan import Plan
+from everlearn.engine.runner import simulate, table_for
+from everlearn.engine.stepping import CompiledFunctions
+from everlearn.protocol import Experience
+from everlearn.tasks.registry import make_task
+from tests.few import few
+
+@el.task(actions=["ring", "knock"], observations=["nobody", "somebody"], memory="day", reward_range=(0, 1), hidden=True)
+def blind(memory, action):
+    """By day, ringing pays and night falls; by night, knocking pays, and then it is day.  All look the same."""
+    answered = (memory == "day") == (action == "ring")
+    yield ("somebody" if answered else "nobody"), 1.0, ("night" if memory == "day" and answered else "day")
+
+
+@blind.reward
+def paid(s, action, observation):
+    """Pay if somebody answers."""
+    return float(observation == "somebody")
+
+
+@blind.aleatoric("any time", states=["any time"])
+def forget(s, action, observation):
+    """Keep nothing."""
+    return "any time"
+
+
+BEST, GREATEST = math.sqrt(3) - 1, 4 - 2 * math.sqrt(3)
+"""With probability p of ringing, it is day in a share 1 / (1 + p) of the steps, and the average is
+(p + (1 - p) p) / (1 + p): 1/2 for p = 1/2 and p = 1, and 0 for p = 0.  It is greatest where p^2 + 2p = 2."""
+
+
+def steps(agent: el.Agent, number: int, seed: int = 0) -> list[Experience]:
+    """Drive an agent, and return its steps."""
+    world, story = agent.task.start(np.random.default_rng(seed)), []
+    for _ in range(number):
+        s, action = agent.situation, agent.act()
+        reward = agent.learned(agent.observe(world.step(action)))
+        story.append(Experience(s, agent.task.actions.index(action), 0, reward, agent.situation))
+    return story
+
+
+class Literal:
+    """The formulas of the module, with dense vectors and nothing left out."""
+
+    def __init__(self, agent: el.Agent) -> None:
+        knowledge = agent.knowledge
+        self.k, size, actions = knowledge, len(knowledge.cells), agent.indexed.actions
+        self.f = np.zeros((len(knowledge.parts), size))
+        for s, row in enumerate(knowledge.parts):
+            self.f[s, row] = 1
+        self.gradient, self.variance, self.z = (np.zeros((size, actions)) for _ in range(3))
+        self.w, self.count, self.credit, self.pace = (np.zeros(2 * size) for _ in range(4))
+        self.m, self.average, self.t = np.zeros(size), 0.0, 0
+
+    def policy(self, s: int) -> np.ndarray:
+        k = self.k
+        known = np.where(self.variance > 0, self.variance, np.inf)
+        preference = k.evidence * self.f[s] @ (self.gradient / np.sqrt(known))
+        soft = np.exp(preference - preference.max())
+        return (1 - k.epsilon) * soft / soft.sum() + k.epsilon / len(soft)
+
+    def learn(self, x: Experience) -> None:
+        self.t += 1
+        k, tau = self.k, max(self.k.horizon_scale * self.t**self.k.horizon_power, 1)
+        f, before = self.f[x.aleatoric_state], self.m
+        self.m = (1 - 1 / k.memory) * before + f / k.memory
+        seen, following = np.append(f, before), np.append(self.f[x.next_aleatoric_state], self.m)
+        delta = x.reward - self.average + self.w @ following - self.w @ seen
+        self.average += (x.reward - self.average) / self.t
+        score = np.eye(len(self.z.T))[x.action] - self.policy(x.aleatoric_state)
+        self.z = (1 - 1 / tau) * self.z + f[:, None] * score
+        self.gradient += math.sqrt(self.t) * delta * self.z
+        self.variance += self.t * (delta * self.z) ** 2
+        self.credit = (1 - 1 / k.trace) * self.credit + seen
+        self.count += np.append(f, np.zeros_like(f))
+        active = np.append(f, f) > 0
+        self.pace[active] = 1 / np.sqrt(np.maximum(self.count[active], 1))
+        step = k.step_size / (2 * f.sum()) * self.pace * self.credit
+        self.w += delta * step * min(1, 0.5 / step.sum())
+        self.count += np.append(np.zeros_like(f), self.m**2)
+
+
+@pytest.mark.parametrize("features", few(["onehot", "pairs"], ["pairs"]))
+def test_it_does_what_the_formulas_say(features):
+    settings = {"agent.features": features, "agent.memory": 3, "agent.trace": 2}
+    agent = el.Agent("queueing-network", "actor-critic", parameters=settings, seed=3)
+    literal = Literal(agent)
+    for step in steps(agent, 15):  # nothing is faint yet
+        literal.learn(step)
+    cells, past = agent.knowledge.cells, agent.knowledge.past
+    np.testing.assert_allclose(cells["gradient"], literal.gradient, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(cells["variance"], literal.variance, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(cells["weight"].T.ravel(), literal.w, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(past["mean"][:, 0], literal.m, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(agent.policy, [literal.policy(s) for s in range(16)], rtol=1e-9)
+
+
+def softmax(preferences: np.ndarray) -> np.ndarray:
+    soft = np.exp(preferences)
+    return soft / soft.sum(axis=1, keepdims=True)
+
+
+def exact_gradient(theory: el.Theory, preferences: np.ndarray, size: float = 1e-4) -> np.ndarray:
+    """Return the derivative of the exact average reward in each preference, by central differences."""
+    result = np.zeros_like(preferences)
+    for place in np.ndindex(*preferences.shape):
+        change = np.zeros_like(preferences)
+        change[place] = size
+        up, down = (theory.average_reward(softmax(preferences + sign * change)) for sign in (1, -1))
+        result[place] = (up - down) / (2 * size)
+    return result
+
+
+@pytest.mark.parametrize("number", few([20_000, 400_000], [20_000]))
+def test_its_mean_gradient_is_that_of_the_exact_average_reward(number):
+    # One queue whose reputation is hidden.  The variance is so large that the policy stays what it is.
+    task = make_task("queueing-network", {"queues": 1, "capacity": 2, "window": 2})
+    preferences, large = np.array([[0.0, 0.3], [0.0, -0.5], [0.6, 0.0]]), 1e12
+    settings = {"agent.epsilon": 0, "agent.horizon_scale": 60, "agent.horizon_power": 0}
+    agent = el.Agent(task, "actor-critic", parameters=settings, seed=1)
+    agent.use(CompiledFunctions(agent.design))
+    cells = agent.knowledge.cells
+    cells["variance"], cells["gradient"] = large**2, preferences * large
+    np.testing.assert_allclose(agent.policy, softmax(preferences), rtol=1e-12)
+    steps(agent, number)
+    weights = np.sqrt(np.arange(1, number + 1)).sum()
+    found = (cells["gradient"] - preferences * large) / weights * (task.reward.high - task.reward.low)
+    exact = exact_gradient(el.Theory(task), preferences)
+    noise = np.sqrt(cells["variance"] - large**2)
+    print(found, exact, noise)
+    np.testing.assert_allclose(found, exact, atol=0.004 * math.sqrt(20_000 / number))
