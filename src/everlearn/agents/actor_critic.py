@@ -52,6 +52,9 @@ FAINT = 8.0
 """A feature is left out of traces and means when it was not active for so many times the longest of their horizons: the
 rest of it is e^-8 of what it was."""
 
+FALL = 0.6
+"""The power with which the step of a weight of the critic falls with its count."""
+
 BOUND = 0.5
 """A step of the critic changes v by at most this part of its error."""
 
@@ -61,8 +64,8 @@ class ActorCritic(NamedTuple):
 
     cells: NDArray[Any]
     """One record per feature: ``gradient`` and ``variance``, G and U of each action; ``weight``, the weights of the
-    critic for the feature and for its mean, ``count``, the sums of the squares of both, and ``pace``, 1 / sqrt(count)
-    when the feature was last active, but at most 1."""
+    critic for the feature and for its mean, ``count``, the sums of the squares of both, and ``pace``, what
+    max(count, 1)^-0.6 was when the feature was last active."""
     past: NDArray[Any]
     """One record per feature: ``trace``, z of each action; ``credit``, the traces of the two weights of the critic;
     ``mean``, m; ``age``, for how many steps it was not active; and ``live``, not of the feature: the number of a
@@ -218,7 +221,7 @@ def enter(knowledge: ActorCritic, rows: NDArray[np.int64], s: int, action: int) 
         credit[i, 0] += 1.0
         count[i, 0] += 1.0
         for part in range(2):
-            pace[i, part] = 1.0 / math.sqrt(max(count[i, part], 1.0))
+            pace[i, part] = math.pow(max(count[i, part], 1.0), -FALL)
         added += pace[i, 0] * credit[i, 0] + pace[i, 1] * credit[i, 1]
     return added
 
