@@ -12,9 +12,11 @@ from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan
 from everlearn.engine.runner import simulate, table_for
 from everlearn.engine.stepping import CompiledFunctions
+from everlearn.errors import InputError
 from everlearn.protocol import Experience
 from everlearn.tasks.registry import make_task
 from tests.few import few
+
 
 @el.task(actions=["ring", "knock"], observations=["nobody", "somebody"], memory="day", reward_range=(0, 1), hidden=True)
 def blind(memory, action):
@@ -122,7 +124,7 @@ def exact_gradient(theory: el.Theory, preferences: np.ndarray, size: float = 1e-
     return result
 
 
-@pytest.mark.parametrize("number", few([20_000, 400_000], [20_000]))
+@pytest.mark.parametrize("number", few([10_000, 400_000], [10_000]))
 def test_its_mean_gradient_is_that_of_the_exact_average_reward(number):
     # States look alike in pairs.  The variance is so large that the policy stays what it is.
     task = make_task("garnet", {"states": 3, "actions": 2, "group": 2, "distortion": 0.5, "seed": 3})
@@ -137,6 +139,118 @@ def test_its_mean_gradient_is_that_of_the_exact_average_reward(number):
     weights = np.sqrt(np.arange(1, number + 1)).sum()
     found = (cells["gradient"] - preferences * large) / weights * (task.reward.high - task.reward.low)
     exact = exact_gradient(el.Theory(task), preferences)
-    noise = np.sqrt(cells["variance"] - large**2)
-    print(found, exact, noise)
-    np.testing.assert_allclose(found, exact, atol=0.004 * math.sqrt(20_000 / number))
+    np.testing.assert_allclose(found, exact, atol=0.0055 * math.sqrt(10_000 / number))
+
+
+def test_it_finds_the_best_randomisation_where_everything_looks_the_same():
+    agent = el.Agent(blind, "actor-critic", seed=1)
+    agent.use(CompiledFunctions(agent.design))
+    steps(agent, 15_000)
+    theory = el.Theory(blind.finish())
+    assert theory.average_reward([[BEST, 1 - BEST]]) == pytest.approx(GREATEST)
+    assert agent.policy[0, 0] == pytest.approx(BEST, abs=0.08)
+    assert theory.average_reward(agent.policy) > 0.99 * GREATEST > 1.06 * theory.average_reward([[0.5, 0.5]])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", [1, 2])
+def test_it_loses_less_than_a_tenth_where_values_of_actions_mislead(seed):
+    task, kept = make_task("queueing-network"), []
+    plan = Plan(task, make_design("actor-critic"), 1_000_000, seed, 2)
+    result = simulate(plan, table_for(plan), threads=1, finished=kept.append)
+    theory = el.Theory(task)
+    assert np.asarray(result.average_reward).mean() > 0.9 * theory.optimal_average_reward
+    assert theory.average_reward(make_design("actor-critic").policy(kept[0])) > 0.95 * theory.optimal_average_reward
+
+
+HOSTILE = {
+    "one for all": lambda s: range(8),
+    "few that differ": lambda s: [*range(7), 7 + s],
+    "overlapping": lambda s: range(3 * s, 3 * s + 8),
+}
+
+
+@pytest.mark.parametrize("case", few(HOSTILE, ["overlapping"]))
+def test_hostile_features_make_the_critic_too_large_without_the_bound_alone(case, monkeypatch):
+    largest = {}
+    for bound in (0.5, math.inf):
+        monkeypatch.setattr("everlearn.agents.actor_critic.BOUND", bound)
+        features = el.Features(HOSTILE[case], active=8, size=40)
+        settings = {"agent.features": features, "agent.step_size": 1, "agent.trace": 1000, "agent.memory": 1}
+        agent = el.Agent("riverswim", "actor-critic", parameters=settings, seed=1)
+        random = np.random.default_rng(3)
+        for _ in range(200):  # actions and observations at random, of which nothing is consistent
+            executed = agent.task.actions[random.integers(2)]
+            agent.observe(agent.task.observations[random.integers(6)], executed=executed)
+        largest[bound] = np.abs(agent.inspect()["V"]).max()
+    assert largest[0.5] < 0.2 < 1 < largest[math.inf]
+
+
+def test_a_step_of_the_critic_changes_its_value_by_at_most_half_of_the_error():
+    from everlearn.agents.actor_critic import BOUND, enter, fade, notice, rows_of
+
+    settings = {"agent.features": "pairs", "agent.step_size": 1, "agent.trace": 100}
+    agent = el.Agent("queueing-network", "actor-critic", parameters=settings, seed=1)
+    steps(agent, 300)
+    knowledge = agent.knowledge
+    rows = rows_of(knowledge, 5)
+    _, _, total = fade(knowledge, 100.0)
+    notice(knowledge, rows)
+    total += enter(knowledge, rows, 5, 1)
+    moves = knowledge.cells["pace"] * knowledge.past["credit"]
+    assert total == pytest.approx(moves.sum())
+    assert total > 1  # so that the bound matters
+    assert BOUND / total * moves[knowledge.parts[5], 0].sum() <= 0.5
+
+
+def test_a_feature_that_was_not_active_for_long_leaves_the_traces_and_comes_back():
+    settings = {"agent.memory": 2, "agent.trace": 2, "agent.horizon_scale": 2, "agent.horizon_power": 0}
+    agent = el.Agent("riverswim", "actor-critic", parameters=settings, seed=1)
+
+    def see(observation: int, times: int) -> dict:
+        for _ in range(times):
+            agent.observe(observation, executed="left")
+        return {name: agent.knowledge.past[name].copy() for name in ("trace", "credit", "mean", "age", "live")}
+
+    see(4, 1)
+    past = see(1, 12)
+    assert past["live"][:, 0].tolist() == [1, 5, 2, 0, 0, 0]
+    assert past["mean"][4, 0] > 0
+    past = see(1, 12)
+    assert past["live"][:, 0].tolist() == [2, 0, 0, 0, 0, 0]
+    assert not any(past[name][[0, 4]].any() for name in ("trace", "credit", "mean", "age"))
+    past = see(4, 2)
+    assert past["live"][:, 0].tolist() == [2, 5, 0, 0, 0, 0]
+    assert past["mean"][4, 0] == 0.5
+
+
+def test_a_step_that_is_not_learned_from_is_remembered_and_cuts_the_traces():
+    agent = el.Agent("queueing-network", "actor-critic", seed=1)
+    *_, last = steps(agent, 50)
+    knowledge, cells, mean = agent.knowledge, agent.knowledge.cells.copy(), agent.knowledge.past["mean"].copy()
+    agent.remember(last)
+    assert not knowledge.past["trace"].any()
+    assert not knowledge.past["credit"].any()
+    expected = (1 - 1 / 16) * mean[:, 0]
+    expected[knowledge.parts[last.aleatoric_state]] += 1 / 16
+    np.testing.assert_allclose(knowledge.past["mean"][:, 0], expected)
+    assert np.array_equal(knowledge.cells, cells)
+
+
+def test_it_acts_with_the_probabilities_that_it_tells():
+    agent = el.Agent("queueing-network", "actor-critic", seed=2)
+    steps(agent, 200)
+    row = agent.policy[agent.situation]
+    counts = np.bincount([agent.choose() for _ in range(4000)], minlength=4)
+    np.testing.assert_allclose(counts / 4000, row, atol=4 * math.sqrt(0.25 / 4000))
+    assert row.min() >= 0.005 / 4
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("evidence", 0), ("epsilon", 2), ("horizon_power", -1), ("memory", 0.5), ("trace", 0), ("step_size", 2)],
+)
+def test_parameters_that_make_no_sense_are_refused(name, value):
+    with pytest.raises(InputError) as raised:
+        make_design("actor-critic", {name: value})
+    assert raised.value.argument == f"agent.{name}"

@@ -252,9 +252,8 @@ def correct(knowledge: ActorCritic, error: float, step: float) -> None:
 
 def remember(knowledge: ActorCritic, experience: Experience) -> None:
     """Add a step that is not learned from to the means, and cut the traces."""
-    fade(knowledge, 1.0)
+    fade(knowledge, 1.0)  # nothing is left of the actor's traces
     notice(knowledge, rows_of(knowledge, experience.aleatoric_state))
-    knowledge.past["trace"][:] = 0.0
     knowledge.past["credit"][:] = 0.0
 
 
@@ -303,6 +302,13 @@ def actor_critic(
         over how many steps the traces of the critic fade
     step_size:
         the step size of the critic at first
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> agent = el.Agent("queueing-network", "actor-critic")
+    >>> agent.policy[0].round(6).tolist()
+    [0.25, 0.25, 0.25, 0.25]
 
     """
     check_positive(evidence=evidence, horizon_scale=horizon_scale)
