@@ -272,7 +272,7 @@ def test_people_see_no_standard_error_of_one_run(call):
         (["--steps", "0"], "give a whole number of at least 1"),
         (["--runs", "0"], "give a whole number of at least 1"),
         (["--seed", "x"], "--seed: 'x'; give a whole number"),
-        (["--agent", "growing"], "agent: 'growing'; known: always, "),
+        (["--agent", "growing"], "agent: 'growing'; known: actor-critic, "),
         (
             ["--schedule", "smoth"],
             "schedule: 'smoth'; known: change-points, fixed, practical, smooth (did you mean smooth?)",
