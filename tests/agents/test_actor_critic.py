@@ -155,12 +155,17 @@ def test_it_finds_the_best_randomisation_where_everything_looks_the_same():
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [1, 2])
 def test_it_loses_less_than_a_tenth_where_values_of_actions_mislead(seed):
+    result = el.run("queueing-network", "actor-critic", steps=1e6, runs=3, seed=seed, threads=1)
+    assert result.final["min"] > 0.9 * el.Theory("queueing-network").optimal_average_reward
+
+
+@pytest.mark.soak
+def test_the_policy_that_it_ends_with_is_nearly_the_best():
     task, kept = make_task("queueing-network"), []
-    plan = Plan(task, make_design("actor-critic"), 1_000_000, seed, 2)
-    result = simulate(plan, table_for(plan), threads=1, finished=kept.append)
+    plan = Plan(task, make_design("actor-critic"), 10_000_000, runs=1, seed=2)
+    simulate(plan, table_for(plan), threads=1, finished=kept.append)
     theory = el.Theory(task)
-    assert np.asarray(result.average_reward).mean() > 0.9 * theory.optimal_average_reward
-    assert theory.average_reward(make_design("actor-critic").policy(kept[0])) > 0.95 * theory.optimal_average_reward
+    assert theory.average_reward(make_design("actor-critic").policy(kept[0])) > 0.98 * theory.optimal_average_reward
 
 
 HOSTILE = {
