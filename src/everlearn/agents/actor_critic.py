@@ -28,7 +28,8 @@ less the longer tau is.  The critic learns by TD(lambda) with a trace of ``trace
 falls with the weight's count.  A step is bounded as in :mod:`everlearn.agents.traces`: it changes v by at most half of
 its error, whatever the features are.
 
-Only features that were active lately are touched by a step.
+Only features that were active lately are touched by a step.  The points of a box are seen in bins: by default there is
+one feature for each aleatoric state.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from numpy.typing import NDArray
 
 from everlearn.agents.checks import check_at_least, check_fraction, check_positive, check_probability
 from everlearn.agents.design import Design
-from everlearn.agents.perception import feature, require_table, rows_of, sight
+from everlearn.agents.perception import feature, rows_of, sight
 from everlearn.agents.sampling import normalise
 from everlearn.agents.tabular import records
 from everlearn.protocol import Experience, ScheduleValues, Table
@@ -259,7 +260,6 @@ def remember(knowledge: ActorCritic, experience: Experience) -> None:
 
 def policy(knowledge: ActorCritic) -> Table:
     """Return the policy."""
-    require_table(knowledge)
     return np.array([probabilities(knowledge, s) for s in range(len(knowledge.parts))])
 
 
@@ -331,6 +331,5 @@ def actor_critic(
         inspect=inspect,
         remember=remember,
         memory="past",
-        features=True,
         name="actor-critic",
     )
