@@ -41,5 +41,5 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(refused, tmp_path):
     out = ("--out", str(tmp_path / "out"))
     assert refused("leaderboard", *out, "--steps", "0").startswith("--steps: '0'; give")
     assert refused("leaderboard", *out, "--runs", "x") == "--runs: 'x'; give a whole number"
-    assert refused("leaderboard", *out, "--agent", "always").startswith("--agent: 'always'; known: 'differential-q', ")
+    assert refused("leaderboard", *out, "--agent", "always").startswith("--agent: 'always'; known: 'actor-critic', ")
     assert not (tmp_path / "out").exists()
