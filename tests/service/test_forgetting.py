@@ -66,3 +66,14 @@ def test_what_is_refused(service):
         with pytest.raises(ServiceError) as refused:
             client.forgetting(0.1)  # it has no schedule
         assert refused.value.status == 422
+
+
+def test_a_rollback_to_before_the_change_is_refused_as_a_mistake(start):
+    service = start()
+    service.create("pump", {**SETUP, "snapshot_every": 20})
+    drive(service, 1, 50, change=60)
+    assert service.call("PUT", f"{PATH}/forgetting", {"forgetting": 0.5}).status == 200
+    drive(service, 51, 60, change=60)
+    reply = service.call("POST", f"{PATH}/rollback", {"snapshot": 40})
+    assert (reply.status, reply.json["argument"]) == (422, "snapshot")
+    assert service.call("POST", f"{PATH}/rollback", {"snapshot": 50}).status == 200

@@ -14,7 +14,7 @@ from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, checksum
 from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
-from everlearn.errors import LiveError
+from everlearn.errors import InputError, LiveError, SnapshotError
 from everlearn.service.agents import FORGETTING, Agents, Missing, Stale
 from everlearn.service.logs import log
 
@@ -140,10 +140,21 @@ def roll_back(
     rows = [row for row in known if seq in (None, row)]
     if not rows:
         raise Missing(f"there is no snapshot of step {step}" + (f" after row {seq}" if known else ""))
-    entry = agents.store.roll_back(core, step, seq)
+    entry = _rollback(agents, core, step, seq)
     states = (agents.store.snapshot_at(core.number, step, row).state for row in rows)
     _write(agents, core, entry, expected, states)
     return inspect(agents, name)
+
+
+def _rollback(agents: Agents, core: Core, step: int, seq: int | None) -> Entry:
+    """Return the entry of a rollback; raise :class:`InputError` if the snapshot is from before an accepted change."""
+    try:
+        return agents.store.roll_back(core, step, seq)
+    except LiveError as error:
+        if core.changed is None or not isinstance(error.__context__, SnapshotError):
+            raise
+        change = f"the change at step {core.changed['step']} ({'; '.join(core.changed['changes'])})"
+        raise InputError("snapshot", step, f"is from before {change}, and does not fit; give a later one") from None
 
 
 def policy(agents: Agents, name: str) -> dict[str, Any]:
