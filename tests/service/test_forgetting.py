@@ -6,6 +6,8 @@ import pytest
 
 import everlearn as el
 from everlearn.client.connection import ServiceError
+from everlearn.durable.setup import make_setup
+from tests.durable import failing
 
 SETUP = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": [0, 1], "seed": 1}
 PATH = "/v1/agents/pump"
@@ -77,3 +79,15 @@ def test_a_rollback_to_before_the_change_is_refused_as_a_mistake(start):
     reply = service.call("POST", f"{PATH}/rollback", {"snapshot": 40})
     assert (reply.status, reply.json["argument"]) == (422, "snapshot")
     assert service.call("POST", f"{PATH}/rollback", {"snapshot": 50}).status == 200
+
+
+def test_an_agent_that_failed_is_rolled_back_first(start, tmp_path, monkeypatch):
+    setup = make_setup(task="service-station", schedule="practical", seed=1)
+    monkeypatch.setattr(failing, "make_setup", lambda **_: setup)
+    failing.failing_directory(tmp_path / "failing", "pump")
+    service = start(directory=tmp_path / "failing")
+    refused = service.call("PUT", f"{PATH}/forgetting", {"forgetting": 0.5})
+    assert (refused.status, refused.json["error"]) == (503, "quarantined")
+    assert service.call("POST", f"{PATH}/rollback", {"snapshot": 3}).status == 200
+    assert service.call("PUT", f"{PATH}/forgetting", {"forgetting": 0.5}).status == 200
+    assert service.post(f"{PATH}/act")["step"] == 5

@@ -203,8 +203,10 @@ class Agents:
         """Let an agent resume with other parameters, which must not change how it acts on what it knows.
 
         A proposal that is pending is made again, as after a restart.  Others wait as long as loading the agent takes.
+        An agent that failed is refused: it is rolled back first, since no snapshot of before fits afterwards.
         """
         core = self.core(name)
+        core.require_working()
         self._snapshot([core])  # so that little is replayed
         changed = self.store.open(name, {"parameters": parameters}, accept=True)
         self._changed.discard(core)
