@@ -64,7 +64,7 @@ class EverlearnError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the message and the data, whatever the arguments of the constructor are."""
-        return _restored, (type(self), str(self), vars(self))
+        return restored, (type(self), str(self), vars(self))
 
 
 class InputError(EverlearnError, ValueError):
@@ -517,7 +517,8 @@ def _placed(message: str, place: str | os.PathLike[str] | None) -> str:
     return message if place is None else f"{os.fspath(place)}: {message}"
 
 
-def _restored(kind: type[EverlearnError], message: str, data: dict[str, Any]) -> EverlearnError:
+def restored(kind: type[Exception], message: str, data: dict[str, Any]) -> Exception:
+    """Return a pickled error or warning, without the arguments of its constructor."""
     error = kind.__new__(kind, message)
     Exception.__init__(error, message)
     vars(error).update(data)

@@ -46,6 +46,7 @@ from everlearn.environments.model import Model
 from everlearn.errors import InputError, require
 from everlearn.grids import Grid
 from everlearn.labels import few
+from everlearn.notices import Notice
 from everlearn.protocol import Label
 from everlearn.registry import convert
 from everlearn.tasks.task import Task
@@ -259,7 +260,7 @@ def _reward(paid: Rewards, ends: tuple[float, float] | None, extra: float, raw: 
     return Reward(reward, low, high if low < high else wider, raw)
 
 
-class ModelWarning(UserWarning):
+class ModelWarning(Notice):
     """An environment runs without the model that it could have had; ``reason`` says why."""
 
     def __init__(self, environment: str, reason: str) -> None:

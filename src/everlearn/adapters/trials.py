@@ -13,6 +13,7 @@ from everlearn.adapters.rewards import MOST_TRIED, Rewards, number_paid, tried_r
 from everlearn.blame import blame
 from everlearn.errors import require
 from everlearn.labels import few
+from everlearn.notices import Notice
 
 SEED = 0
 """The seed of every trial, so that the same environment always makes the same task."""
@@ -92,7 +93,7 @@ class Trial:
         return rewards
 
 
-class TrialWarning(UserWarning):
+class TrialWarning(Notice):
     """A trial may not have shown every reward of an environment.
 
     Parameters

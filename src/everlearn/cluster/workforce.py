@@ -19,6 +19,7 @@ from everlearn.engine.plan import Progress
 from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.cells import Tables
 from everlearn.experiments.work import Commit, Job
+from everlearn.notices import Notice
 from everlearn.registry import whole
 
 LEG = 5.0
@@ -41,7 +42,7 @@ PATIENCE = 10.0
 _INSTALL = "needs Dask; install it with: pip install 'everlearn[cluster]'"
 
 
-class WorkerWarning(UserWarning):
+class WorkerWarning(Notice):
     """A worker would give other results, and is not used: ``worker`` is its address, and ``reason`` says why."""
 
     def __init__(self, worker: str, reason: str) -> None:

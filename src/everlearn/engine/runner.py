@@ -10,6 +10,7 @@ from everlearn.engine.curves import Curves, concatenate
 from everlearn.engine.plan import Finished, Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.errors import AgentError, CompilationError, EverlearnError, InputError
+from everlearn.notices import Notice
 from everlearn.tables import EAGER, MOST_PAIRS, AnyTable, make_table
 
 ENGINES = ("auto", "compiled", "reference")
@@ -77,7 +78,7 @@ def _try_compiling(plan: Plan, table: AnyTable) -> None:
         raise _not_compiled(plan.design, _reason(error)) from error
 
 
-class ReferenceWarning(UserWarning):
+class ReferenceWarning(Notice):
     """An agent cannot be compiled, and runs in the reference engine: ``agent`` is its name, and ``error`` says why."""
 
     def __init__(self, error: CompilationError) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NotRequired, TypedDict
 from everlearn.experiments.cells import Cell, Tables
 from everlearn.experiments.references import Optimum, optimal_average
 from everlearn.experiments.spec import Spec
+from everlearn.notices import Notice
 from everlearn.registry import plain
 from everlearn.results.arm import grouped
 from everlearn.results.platform import Platform
@@ -80,7 +81,7 @@ class Manifest(TypedDict):
     schema: NotRequired[int]
 
 
-class PlatformWarning(UserWarning):
+class PlatformWarning(Notice):
     """Parts of an experiment are computed on platforms whose results may differ in the last bit.
 
     Parameters

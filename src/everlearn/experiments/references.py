@@ -6,6 +6,7 @@ import warnings
 from typing import NotRequired, TypedDict
 
 from everlearn.errors import EverlearnError
+from everlearn.notices import Notice
 from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM
 from everlearn.tables import SETTLED, AnyTable, FixedTable
 from everlearn.tasks.task import Task
@@ -28,7 +29,7 @@ class Optimum(TypedDict):
     """The best over aleatoric states, by name."""
 
 
-class OptimumWarning(UserWarning):
+class OptimumWarning(Notice):
     """The optimum that a task states is not that of its model."""
 
     def __init__(self, task: str, stated: float, optimum: float) -> None:

@@ -21,6 +21,7 @@ from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.curves import Curves
 from everlearn.errors import Damaged, StoreError
 from everlearn.files import FULL, UNREADABLE, replacing
+from everlearn.notices import Notice
 
 SCHEMA = 1
 """The version of the layout of cells and manifest; older versions can be read."""
@@ -28,7 +29,7 @@ SCHEMA = 1
 _TEXT, _HASH, _ARRAYS = "cell.json", "cell.sha256", "arrays/"
 
 
-class DamageWarning(UserWarning):
+class DamageWarning(Notice):
     """A damaged file of an experiment is done without: ``path`` is the file, and ``error`` says what is wrong."""
 
     def __init__(self, error: Damaged, consequence: str) -> None:
