@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import everlearn as el
+from everlearn.environments.model import Model
 from everlearn.errors import EverlearnError, TableFull
-from everlearn.tables import PairTable
+from everlearn.tables import PairTable, make_table
 from everlearn.tasks.catch import catch
 from everlearn.tasks.service_station import service_station
 from everlearn.tasks.tiger import tiger
@@ -129,6 +132,20 @@ def test_too_many_memories_are_counted_before_a_table_is_completed(monkeypatch):
         tabulate(task, 700)
     with pytest.raises(AssertionError):
         tabulate(task, 768)
+
+
+def test_memories_of_a_users_model_are_not_counted_since_that_takes_as_long_as_a_table(monkeypatch):
+    calls = []
+
+    def rho(memory, action):
+        calls.append(memory)
+        yield "x", 1.0, (memory + 1) % 2000
+
+    model = Model(("a",), ("x",), 0, rho)
+    task = el.Task(("a",), ("x",), el.AleatoricState(0, lambda *_: 0, (0,)), el.Reward(lambda *_: 0.0, 0, 1), model)
+    monkeypatch.setattr("everlearn.theory.pairs.make_table", partial(make_table, eager=8))
+    assert tabulate(task).size == 2000
+    assert len(calls) < 3 * 2000  # a user's function is called twice to check that it repeats itself
 
 
 @pytest.mark.parametrize("name", ["shop", "coarse", "tiger", "catch"])

@@ -128,9 +128,14 @@ class Model:
         outcomes: tuple[Outcome, ...] = self._pure(memory, action)
         return outcomes
 
+    @property
+    def own(self) -> bool:
+        """Whether rho is a user's function, whose outcomes are checked at every call."""
+        return self._pure.is_own
+
     def following(self, memory: Label, action: Label) -> list[Label]:
         """Return the memories that can follow; only those of a user's function are checked, so this is fast."""
-        if self._pure.is_own or (self.first and memory == DRAWN):
+        if self.own or (self.first and memory == DRAWN):
             return [outcome.memory for outcome in self.outcomes(memory, action)]
         return [following for _, probability, following in self.rho(memory, action) if probability > 0]
 

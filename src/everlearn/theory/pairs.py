@@ -121,7 +121,8 @@ def completed_table(task: Task, max_pairs: int) -> PairTable | ArrayTable:
     full = f"task {task.name!r} has more than {max_pairs:,} pairs of memory and aleatoric state, and theory needs all"
     remedy = "let its memory take fewer values, or give el.Theory a larger max_pairs"
     table = make_table(task, max_pairs)
-    if isinstance(table, PairTable) and not table.is_complete and has_more_memories(table.model, max_pairs):
+    model = table.model if isinstance(table, PairTable) and not table.is_complete else None
+    if model is not None and not model.own and has_more_memories(model, max_pairs):
         raise TableFull(f"{full}; {remedy}", max_pairs)
     with contextlib.suppress(TableFull):
         table.complete()
@@ -131,7 +132,10 @@ def completed_table(task: Task, max_pairs: int) -> PairTable | ArrayTable:
 
 
 def has_more_memories(model: Model, most: int) -> bool:
-    """Return whether more memories can be reached, which is counted in a small part of the time of a table."""
+    """Return whether more memories can be reached.
+
+    They are counted in a small part of the time of a table, except with a user's function, whose outcomes are checked.
+    """
     memories, queue = {model.memory}, [model.memory]
     for memory in queue:
         for action in model.actions:
