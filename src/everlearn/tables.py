@@ -145,7 +145,7 @@ class PairTable:
             raise TableFull(
                 f"the table of task {self.task.name!r} takes {shown(size)} of memory with {len(self.labels):,} pairs "
                 "of memory and aleatoric state, more than this machine has; use --engine reference",
-                len(self.labels),
+                self.max_pairs,
             )
 
     def fixed(self) -> FixedTable | None:

@@ -37,6 +37,13 @@ def test_json_has_everything(call_json, tmp_path):
     assert all(Path(path).exists() for path in document["files"])
 
 
+def test_the_fresh_tasks_have_a_folder_of_their_own(call_json, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chosen = ("--agent", "tsde", "--agent", "psrl", "--task", "garnet, 20 actions")
+    call_json("leaderboard", "--fresh", "--steps", "100", "--runs", "2", *chosen)
+    assert [path.name for path in tmp_path.iterdir()] == ["board-fresh"]
+
+
 def test_what_is_wrong_is_one_line_and_nothing_is_written(refused, tmp_path):
     out = ("--out", str(tmp_path / "out"))
     assert refused("leaderboard", *out, "--steps", "0").startswith("--steps: '0'; give")

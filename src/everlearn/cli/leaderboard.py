@@ -26,7 +26,10 @@ def leaderboard(
             metavar="TASK", help="A task of the leaderboard; may be repeated.", autocompletion=options.task_names
         ),
     ] = None,
-    out: options.Out = "board",
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help=f"{options.OUT_HELP} Default: board, or board-fresh with --fresh."),
+    ] = None,
     runs: Annotated[
         int | None, integer(help="The number of independent runs of each agent. Default: 10.", least=1)
     ] = None,
@@ -50,6 +53,7 @@ def leaderboard(
     from everlearn.leaderboard.lineup import lineup
     from everlearn.results.references import OPTIMUM
 
+    out = out or ("board-fresh" if fresh else "board")
     chosen = lineup(agent or [], task or [], runs=runs, steps=steps, afresh=afresh, fresh=fresh)
     with interruptible(out), show_progress(chosen.spec.name) as bar:
         board = make_board(chosen, out, workforce=workforce(threads, cluster), watcher=bar)

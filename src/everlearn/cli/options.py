@@ -87,9 +87,8 @@ Cluster = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="A Dask cluster, as in tcp://host:8786; local:N starts one on this machine."),
 ]
-Out = Annotated[
-    str, typer.Option(metavar="DIR", help="The directory for the results. Results that it already holds are reused.")
-]
+OUT_HELP = "The directory for the results. Results that it already holds are reused."
+Out = Annotated[str, typer.Option(metavar="DIR", help=OUT_HELP)]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter, as in task.window=6; may be repeated."),
