@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,12 +109,6 @@ class Agent:
 
     def __repr__(self) -> str:
         return f"Agent({self.design.name!r} on {self.task.name!r}, t = {self.t:,})"
-
-    if not TYPE_CHECKING:  # it would hide mistakes from a type checker
-
-        def __getattr__(self, name: str) -> Any:
-            hint = f"; since version 0.2 it is {_RENAMED[name]!r}" if name in _RENAMED else ""
-            raise AttributeError(f"an agent has no attribute {name!r}{hint}")
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs; the views of what it knows are made again, since they cannot be copied."""
@@ -370,3 +364,16 @@ def _without_later(parameters: Any) -> Any:
 def _described(labels: tuple[Label, ...]) -> str:
     """Return a text that identifies a set of labels."""
     return repr(labels) if isinstance(labels, Grid) else encode(labels)
+
+
+def _renamed(old: str, new: str) -> property:
+    """Return an attribute that only says its new name; ``__getattr__`` would make every other attribute slower."""
+
+    def explain(_agent: Agent) -> NoReturn:
+        raise AttributeError(f"an agent has no attribute {old!r}; since version 0.2 it is {new!r}")
+
+    return property(explain)
+
+
+for _old, _new in _RENAMED.items():
+    setattr(Agent, _old, _renamed(_old, _new))
