@@ -10,6 +10,7 @@ from everlearn.service.committer import Busy
 from everlearn.service.guard import MOST_LARGE, SMALL, Guard
 from everlearn.service.identity import CURRENT
 from everlearn.service.metrics import Metrics
+from everlearn.service.protocol import ARRIVED
 from everlearn.service.settings import Settings
 
 CHUNKED = (b"transfer-encoding", b"chunked")
@@ -19,7 +20,8 @@ class Guarded:
     """A guard whose application calls a function with how many large bodies are worked on, and a way to ask it."""
 
     def __init__(self, work) -> None:
-        async def app(_scope, _receive, _send):
+        async def app(scope, _receive, _send):
+            self.body = scope[ARRIVED]
             await work(self)
 
         self.guard = Guard(app, Settings(), Metrics(), lambda _method, _path: (None, None))
@@ -29,8 +31,9 @@ class Guarded:
         return MOST_LARGE - self.guard._large._value
 
     async def ask(self, body: bytes, *headers: tuple[bytes, bytes]) -> None:
-        scope = {"type": "http", "method": "POST", "path": "/", "server": ("", 1), "client": ("", 1)}
         head = [(b"host", b"localhost"), *(headers or ((b"content-length", b"%d" % len(body)),))]
+        address = {"server": ("", 1), "client": ("", 1)}
+        self.scope = {"type": "http", "method": "POST", "path": "/", "headers": head, **address}
 
         async def receive():
             return {"type": "http.request", "body": body, "more_body": False}
@@ -38,7 +41,7 @@ class Guarded:
         async def send(_message):
             pass
 
-        await self.guard({**scope, "headers": head}, receive, send)
+        await self.guard(self.scope, receive, send)
 
 
 @pytest.mark.parametrize("headers", [(), (CHUNKED,)])
@@ -52,6 +55,19 @@ def test_only_a_body_that_is_large_counts_as_one(size, taken, headers):
     guarded = Guarded(work)
     asyncio.run(guarded.ask(b" " * size, *headers))
     assert (seen, guarded.taken) == ([taken], 0)
+
+
+@pytest.mark.parametrize("size", [SMALL - 1, SMALL])
+def test_a_body_is_forgotten_with_its_answer(size):
+    """A connection that is idle keeps the scope of its last request."""
+
+    async def work(_guarded):
+        pass
+
+    guarded = Guarded(work)
+    asyncio.run(guarded.ask(b" " * size))
+    assert guarded.body == b" " * size
+    assert ARRIVED not in guarded.scope
 
 
 def test_a_large_body_keeps_no_other_waiting_while_its_agent_is_loaded():

@@ -16,7 +16,7 @@ from everlearn.errors import InputError
 from everlearn.service.guard import MOST_LARGE, READING, SMALL, Guard, is_deep
 from everlearn.service.metrics import Metrics
 from everlearn.service.problems import answer_to
-from everlearn.service.protocol import OPEN
+from everlearn.service.protocol import ARRIVED, OPEN
 from everlearn.service.router import Operation
 from everlearn.service.settings import Limits, Settings
 from everlearn.service.tokens import Tokens
@@ -213,8 +213,8 @@ def served_beside(slow, fast, most, operation):
     """Return the bodies that are served while five others, whose header is ``slow``, never arrive."""
     served = []
 
-    async def app(_scope, receive, _send):
-        served.append((await receive())["body"])
+    async def app(scope, _receive, _send):
+        served.append(scope[ARRIVED])
 
     async def never():
         await asyncio.Event().wait()
@@ -291,9 +291,9 @@ class TestLimits:
         async def ask():
             gate = asyncio.Event()
 
-            async def app(_scope, receive, _send):
+            async def app(scope, _receive, _send):
                 await gate.wait()
-                served.append((await receive())["body"])
+                served.append(scope[ARRIVED])
 
             async def at_once():
                 read.append(1)
@@ -468,8 +468,8 @@ class TestDepth:
             assert ask(guard_of(None), body=b"[" * 17, headers=headers)[0]["status"] == 422
 
     def test_an_agent_state_is_no_json(self):
-        async def app(_scope, receive, send):
-            assert (await receive())["body"] == b"[" * 17
+        async def app(scope, _receive, send):
+            assert scope[ARRIVED] == b"[" * 17
             await send({"type": "http.response.start", "status": 200, "headers": []})
 
         kind = (b"content-type", b"application/octet-stream; charset=binary")

@@ -115,7 +115,12 @@ class Guard:
         answer = _Answer(send, identify(headers))
         try:
             self._admit(scope, headers)
-            await self._pass_on(scope, headers, receive, answer)
+            is_state = scope["route"] is not None and scope["route"].body is bytes
+            if is_state or _is_large(headers):
+                await self._pass_on(scope, headers, receive, answer, is_state)
+            else:
+                scope[ARRIVED] = await self._body(scope, headers, receive, is_state)
+                await self.app(scope, receive, answer)
         except Refused as refused:
             await answer.refuse(refused)
         except ClientDisconnect:
@@ -127,6 +132,7 @@ class Guard:
             if not answer.began:
                 await answer.refuse(Refused(500, "internal", "something went wrong; the log says what"))
         finally:
+            scope.pop(ARRIVED, None)  # the connection keeps the scope while it is idle
             route = scope.get("route")  # a request that was refused may have none
             seconds = time.perf_counter() - began
             self.metrics.requested("unknown" if route is None else route.label, answer.status, seconds)
@@ -134,22 +140,22 @@ class Guard:
                 fields = {"method": scope["method"], "path": scope["path"], "status": answer.status}
                 log(logging.INFO, "request", **fields, seconds=round(seconds, 6))
 
-    async def _pass_on(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, answer: _Answer) -> None:
-        """Read the body of a request, and let the application answer; few large bodies are worked on at a time."""
-        is_state = scope["route"] is not None and scope["route"].body is bytes
+    async def _pass_on(
+        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, answer: _Answer, is_state: bool
+    ) -> None:
+        """Read a body that may be large, and let the application answer; few of these are worked on at a time."""
         async with AsyncExitStack() as working:
             if is_state and self._may_exceed(headers):
                 await working.enter_async_context(self._states)
                 body = await self._body(scope, headers, receive, is_state)
-            elif is_state or _is_large(headers):
+            else:
                 async with self._reading[b"transfer-encoding" in headers]:
                     body = await self._body(scope, headers, receive, is_state)
                     if len(body) >= SMALL:  # else any number of bodies would wait here
                         await working.enter_async_context(self._large)
                         answer.request.aside = self._aside
-            else:
-                body = await self._body(scope, headers, receive, is_state)
-            await self.app(scope, again(body, receive), answer)
+            scope[ARRIVED] = body
+            await self.app(scope, receive, answer)
 
     @asynccontextmanager
     async def _aside(self) -> AsyncIterator[None]:
@@ -240,12 +246,13 @@ class Guard:
             raise Refused(408, "slow", "the body did not arrive in time", [(b"connection", b"close")]) from None
 
 
+_DIGITS = len(str(SMALL))
 _CHALLENGE = (b"www-authenticate", b"Bearer")
 
 
 def _is_large(headers: dict[bytes, bytes]) -> bool:
     """Return whether a body may be large: it has so many bytes, or does not say how many."""
-    return b"transfer-encoding" in headers or len(headers.get(b"content-length", b"")) >= len(str(SMALL))
+    return b"transfer-encoding" in headers or len(headers.get(b"content-length", b"")) >= _DIGITS
 
 
 def _check_length(declared: bytes | None, most: int) -> None:
@@ -268,16 +275,6 @@ async def _read(receive: Receive, most: int) -> bytes:
             raise _too_long(most)
         if not message.get("more_body", False):
             return body.getvalue()
-
-
-def again(body: bytes, receive: Receive) -> Receive:
-    """Return a ``receive`` that returns the body that was read, once, and then what else arrives."""
-    given: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return given.pop() if given else await receive()
-
-    return replay
 
 
 async def _is_deep(body: bytes) -> bool:

@@ -20,11 +20,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everlearn.service.combining import COMBINED, Reply, worst
 from everlearn.service.committer import Busy
-from everlearn.service.guard import STANDARD, again
+from everlearn.service.guard import STANDARD
 from everlearn.service.identity import CURRENT
 from everlearn.service.large import Room
 from everlearn.service.placement import Placement
 from everlearn.service.problems import answer_to, problem
+from everlearn.service.protocol import ARRIVED
 
 PIECE = 1 << 16
 """Bytes of an answer that are read at once."""
@@ -83,7 +84,7 @@ class Relay:
         if not relayed and scope["method"] == "DELETE" and _is_about(scope, "arrival") and not scope["query_string"]:
             await self._combine(scope, receive, send, worst)  # a shard may have lost how an agent came that it has not
             return
-        body = (await receive())["body"]  # all of it: the guard has read it
+        body = scope[ARRIVED]
         shard = self._shard(scope, body, relayed)
         if relayed and _hops(scope) >= MOST_HOPS:  # shards that disagree would pass it on for ever
             shard = self.number
@@ -92,7 +93,7 @@ class Relay:
             await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
             await send({"type": "http.response.body", "body": reply.body})
         elif shard == self.number:
-            await self.app(scope, again(body, receive), send)
+            await self.app(scope, receive, send)
         else:
             await self._pass_on(shard, scope, body, send)
 
@@ -145,7 +146,6 @@ class Relay:
         self, scope: Scope, receive: Receive, send: Send, combine: Callable[[list[Reply]], Reply]
     ) -> None:
         """Ask all shards at once, and send what their answers come to."""
-        await receive()
         answer, room = partial(self._combined, scope, combine), self.rooms.get(scope["path"])
         try:
             response = await (answer() if room is None else room.placed(answer))

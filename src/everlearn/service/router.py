@@ -24,9 +24,11 @@ from everlearn.service.grants import EVERYTHING, Grant
 from everlearn.service.grants import Scope as Needed
 from everlearn.service.models import NAME, Named, Problem
 from everlearn.service.problems import FAILURES, answer_to
+from everlearn.service.protocol import ARRIVED
 
 _TAG = {"type": "string", "examples": ['"12-9f3a0c1d"']}
 _is_name = re.compile(NAME).fullmatch
+_new = tuple.__new__  # faster than the constructor of a named tuple
 JSON, OCTETS = "application/json", "application/octet-stream"
 
 
@@ -100,7 +102,7 @@ class Operation:
         if (body or self.body is bytes) and _media_type(scope) != media:
             raise HTTPException(415, f"send {media}")
         read = body if self.body is bytes else self._validate_json(body or b"null")
-        return Call(name or "", query, read, expected, grant)
+        return _new(Call, (name or "", query, read, expected, grant))
 
 
 @dataclass(frozen=True)
@@ -113,14 +115,14 @@ class Router:
     """The beginning of the OpenAPI description."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, whose body comes in one piece."""
+        """Serve a request, whose body has arrived."""
         if scope["type"] == "lifespan":
             await self.lifespan(scope, receive, send)
             return
         try:
             if scope["route"] is None:
                 raise self._unknown(scope["path"])
-            call = scope["route"].read(scope["agent"], scope, (await receive())["body"])
+            call = scope["route"].read(scope["agent"], scope, scope[ARRIVED])
             answer = await scope["route"].endpoint(call)
         except Exception as error:
             answer = answer_to(scope, error)
