@@ -242,7 +242,7 @@ class Core:
         if self._gives_state:
             following = self._given_state(observation, state)
         elif state is not None:
-            raise InputError("state", state, "follows from the setup; leave it out")
+            raise InputError("state", as_label(state), "follows from the setup; leave it out")
         if self._delay and reward is None and kind == Kind.OBSERVED:
             earned = None
         elif self._gives_reward:

@@ -219,7 +219,7 @@ class Store(Reader):
             self.append_one(*rows[0])
             return
         with self.transaction(_untold(rows)) as run:
-            self.connection.executemany(database.INSERT_ROW, ((agent, *entry) for agent, entry in rows))
+            self.connection.executemany(database.INSERT_ROW, [(agent, *entry) for agent, entry in rows])
             for core in cores:
                 _insert_snapshot(run, core)
                 _thin_out(run, core)

@@ -99,7 +99,7 @@ class Agents:
 
         One that is being moved is returned only if ``leaving`` is set.
         """
-        if not leaving:
+        if self.leaving and not leaving:
             self._refuse_leaving(name)
         if name not in self.cores:
             self.require_here(name)

@@ -21,6 +21,8 @@ from everlearn.service.agents import Agents
 from everlearn.service.committer import Prepared
 from everlearn.service.models import ActIn, ObserveIn, RewardIn, StepIn
 
+_new = tuple.__new__  # faster than the constructor of a named tuple
+
 CONTENT = ("step", "observation", "executed", "reward", "state", "proposed", "allowed")
 """What a conflict says of a row."""
 
@@ -52,8 +54,7 @@ def act(agents: Agents, name: str, body: ActIn) -> dict[str, Any]:
 def observe(agents: Agents, name: str, body: ObserveIn) -> dict[str, Any] | Prepared:
     """Record what happened at a step."""
     core = agents.core(name)
-    repeated = _repeated(agents, core, body)
-    if repeated is not None:
+    if (repeated := _repeated(agents, core, body)) is not None:
         return recorded_answer(core, repeated)
     entry = _entry(agents, core, body)
 
@@ -61,17 +62,17 @@ def observe(agents: Agents, name: str, body: ObserveIn) -> dict[str, Any] | Prep
         agents.apply(core, entry)
         return recorded_answer(core, entry)
 
-    return Prepared((core.number, entry), then)
+    return _new(Prepared, ((core.number, entry), then))
 
 
 def step(agents: Agents, name: str, body: StepIn) -> dict[str, Any] | Prepared:
     """Record what happened at a step, and return the action for the next."""
     core = agents.core(name)
-    repeated = _repeated(agents, core, body)
-    if repeated is not None:
+    if (repeated := _repeated(agents, core, body)) is not None:
         return {**recorded_answer(core, repeated), "next": _after(agents, core, body)}
     entry = _entry(agents, core, body)
-    _check_next(core, entry, body.next_allowed)
+    if body.next_allowed is not None:
+        _check_next(core, entry, body.next_allowed)
 
     def then() -> dict[str, Any]:
         agents.apply(core, entry)
@@ -79,7 +80,7 @@ def step(agents: Agents, name: str, body: StepIn) -> dict[str, Any] | Prepared:
         answer["next"] = _proposed(agents, core, body.next_allowed)
         return answer
 
-    return Prepared((core.number, entry), then)
+    return _new(Prepared, ((core.number, entry), then))
 
 
 def reward(agents: Agents, name: str, body: RewardIn) -> dict[str, Any] | Prepared:
@@ -96,7 +97,7 @@ def reward(agents: Agents, name: str, body: RewardIn) -> dict[str, Any] | Prepar
         agents.apply(core, entry)
         return answer
 
-    return Prepared((core.number, entry), then)
+    return _new(Prepared, ((core.number, entry), then))
 
 
 def recorded_answer(core: Core, entry: Entry) -> dict[str, Any]:
@@ -132,7 +133,8 @@ def _outcome(body: ObserveIn) -> Outcome:
 
 
 def _proposed(agents: Agents, core: Core, allowed: list[Any] | None) -> dict[str, Any]:
-    _check_asked(core, allowed)
+    if core.agent.pending is not None and allowed is not None and mask_of(core.agent, allowed) != core.asked:
+        raise Asked(core, "what was proposed stands; to replace it, act again")
     action = core.agent.task.actions[_propose(agents, core, allowed)]
     answer = {"step": core.next_step, "action": action, "state": core.agent.aleatoric_state, "mode": core.mode}
     return answer if core.asked is None else {**answer, "allowed": core.asked_labels}
@@ -147,28 +149,20 @@ def _propose(agents: Agents, core: Core, allowed: list[Any] | None) -> int:
         raise
 
 
-def _check_asked(core: Core, allowed: list[Any] | None) -> None:
-    """Refuse another set of allowed actions than that for which an action was proposed already."""
-    if core.agent.pending is not None and allowed is not None and mask_of(core.agent, allowed) != core.asked:
-        raise Asked(core, "what was proposed stands; to replace it, act again")
-
-
 def _entry(agents: Agents, core: Core, body: ObserveIn) -> Entry:
     """Return the entry of the step that is due; nothing of it is done yet."""
-    pending = core.agent.pending is not None
-    if pending and (None if body.allowed is None else mask_of(core.agent, as_label(body.allowed))) != core.asked:
+    if core.agent.pending is None:
+        _propose(agents, core, body.allowed)
+    elif (None if body.allowed is None else mask_of(core.agent, as_label(body.allowed))) != core.asked:
         raise Asked(core, "pass the same set with observe")
-    _propose(agents, core, body.allowed)
-    return core.prepare(*_outcome(body))
+    given: Any = body  # its labels may be lists, which `prepare` reads as tuples
+    return core.prepare(given.observation, given.executed, given.reward, given.state, given.duration, given.cost)
 
 
-def _check_next(core: Core, entry: Entry, allowed: list[Any] | None) -> None:
+def _check_next(core: Core, entry: Entry, allowed: list[Any]) -> None:
     """Check, before anything is written, that the next action can be chosen."""
-    if allowed is not None:
-        may = core.setup.allowed.get(entry.following, -1)
-        require(
-            mask_of(core.agent, allowed) & may != 0, "next_allowed", allowed, "leaves no action that the setup allows"
-        )
+    may = core.setup.allowed.get(entry.following, -1)
+    require(mask_of(core.agent, allowed) & may != 0, "next_allowed", allowed, "leaves no action that the setup allows")
 
 
 def _after(agents: Agents, core: Core, body: StepIn) -> dict[str, Any]:

@@ -163,19 +163,19 @@ class Bounded(HttpToolsProtocol):
             self.flow,
             self.logger,
             self.access_logger,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=version not in WITHOUT_CHUNKS and parser.should_keep_alive(),
-            on_response=self.on_response_complete,
+            False,  # no access log of uvicorn's
+            self.server_state.default_headers,
+            asyncio.Event(),
+            self.expect_100_continue,
+            version not in WITHOUT_CHUNKS and parser.should_keep_alive(),
+            self.on_response_complete,
         )
-        self.cycle.patience = self.limits.patience
+        self.cycle.app, self.cycle.patience = app, self.limits.patience
         if free:
-            self._start_asgi_task(self.cycle, app)
+            self._start_asgi_task(self.cycle, self.cycle.answer)
         else:
             self.flow.pause_reading()
-            self.pipeline.appendleft((self.cycle, app))
+            self.pipeline.appendleft((self.cycle, self.cycle.answer))
 
     def on_body(self, body: bytes) -> None:
         """Read a part of the body."""
@@ -268,20 +268,18 @@ class Exchange(RequestResponseCycle):
 
     patience = 10.0
     """Seconds in which the client must take what was written, before more of it is."""
+    app: ASGIApp
+    """What answers."""
     _head = b""  # what is yet to be written
 
-    async def run_asgi(self, app: Any) -> None:
-        """Let an application answer; an answer that breaks off must not look complete."""
-
-        async def answer(*arguments: Any) -> None:
-            try:
-                await app(*arguments)
-            finally:
-                incomplete = self.response_started and not self.response_complete
-                if incomplete and self.chunked_encoding is None and not self.transport.is_closing():
-                    reset(self.transport)
-
-        await super().run_asgi(answer)
+    async def answer(self, *arguments: Any) -> None:
+        """Let the application answer; an answer that breaks off must not look complete."""
+        try:
+            await self.app(*arguments)
+        finally:
+            incomplete = self.response_started and not self.response_complete
+            if incomplete and self.chunked_encoding is None and not self.transport.is_closing():
+                reset(self.transport)
 
     async def send(self, message: Message) -> None:  # type: ignore[override]
         """Send a part of the answer; the head waits for the first part of the body."""
@@ -342,8 +340,8 @@ class Exchange(RequestResponseCycle):
         if self.chunked_encoding is None and chunks:
             self.chunked_encoding = True
             headers.append((b"transfer-encoding", b"chunked"))
-        lines = b"\r\n".join([name + b": " + value for name, value in headers])
-        if lines.count(b"\n") != len(headers) - 1 or lines.count(b"\r") != len(headers) - 1 or b"\0" in lines:
+        lines = b"\r\n".join(map(b": ".join, headers))
+        if len(lines.translate(None, b"\r\n\0")) != len(lines) - 2 * (len(headers) - 1):
             raise RuntimeError("a header of an answer has more than one line")
         return STATUS_LINE[status] + lines + b"\r\n\r\n"
 
