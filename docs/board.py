@@ -11,6 +11,8 @@ The tables of ``examples/practical.toml``, the variants of the practical schedul
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from docs.losses import losses
+from docs.variants import relative_regrets
 
 import everlearn.leaderboard
 from everlearn.errors import EverlearnError, require
@@ -27,9 +30,8 @@ from everlearn.experiments.tables import read_arms
 from everlearn.figures.style import house_style
 from everlearn.files import replacing
 from everlearn.leaderboard.board import Board
-from everlearn.leaderboard.figure import relative_regrets
 from everlearn.leaderboard.lineup import Lineup, lineup
-from everlearn.leaderboard.shipped import RESULTS, encoded, powers_of_ten, shipped
+from everlearn.leaderboard.shipped import KEY, RESULTS, powers_of_ten, shipped
 from everlearn.leaderboard.speed import steps_per_second
 from everlearn.leaderboard.tables import Grid, summary
 from everlearn.results.arm import Arm
@@ -91,6 +93,31 @@ def ship(directories: Sequence[Path], package: Path) -> Path:
         target.write(contents)
     shipped.cache_clear()
     return package / RESULTS
+
+
+def encoded(
+    arms: Sequence[Arm],
+    speeds: Mapping[str, float],
+    steps: int,
+    seed: int,
+    identities: Mapping[str, Mapping[str, Any]] | None = None,
+) -> bytes:
+    """Return the contents of the file of shipped results, from arms at few times."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [
+        (arm.task, arm.agent, time, number, total)
+        for arm in arms
+        for place, time in enumerate(arm.times.tolist())
+        for number, total in zip(arm.numbered.tolist(), arm.total_reward[:, place].tolist(), strict=True)
+    ]
+    table = pa.table(dict(zip(("task", "agent", "time", "run", "total_reward"), zip(*rows, strict=True), strict=True)))
+    notes = {"speeds": speeds, "steps": steps, "runs": max(arm.units for arm in arms), "seed": seed}
+    notes["identities"] = identities or {}
+    file = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata({KEY: json.dumps(notes)}), file, compression="zstd")
+    return file.getvalue()
 
 
 def check_identities(directories: Sequence[Path], identities: Mapping[str, Mapping[str, Any]]) -> None:

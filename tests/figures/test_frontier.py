@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from docs.frontiers import COLUMNS, frontier_figures
 
 import everlearn as el
-from everlearn.figures.frontier import COLUMNS, frontier_figure, frontier_figures
+from everlearn.figures.frontier import frontier_figure
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from docs.board import encoded
 from typer.testing import CliRunner
 
 from everlearn.api import experiment
@@ -21,7 +22,7 @@ from everlearn.leaderboard import lineup as lineup_module
 from everlearn.leaderboard import speed
 from everlearn.leaderboard.board import make_board
 from everlearn.leaderboard.lineup import lineup
-from everlearn.leaderboard.shipped import decoded, encoded, shipped
+from everlearn.leaderboard.shipped import decoded, shipped
 from everlearn.leaderboard.tables import regret_table
 from everlearn.results.arm import Arm
 from tests.few import few

@@ -5,9 +5,9 @@ from __future__ import annotations
 import matplotlib as mpl
 import numpy as np
 import pytest
+from docs.variants import relative_regrets
 
 from everlearn.errors import InputError
-from everlearn.leaderboard.figure import relative_regrets
 from everlearn.results.arm import Arm
 from tests.analysis.arms import made
 from tests.figures.clipping import check_readable

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from docs.board import encoded
 
 from everlearn.errors import InputError, UnknownName
 from everlearn.leaderboard import lineup as lineup_module
 from everlearn.leaderboard.board import make_board
 from everlearn.leaderboard.lineup import Reference, contenders, lineup, reference
-from everlearn.leaderboard.shipped import decoded, encoded, references, shipped
+from everlearn.leaderboard.shipped import decoded, references, shipped
 from everlearn.results.arm import Arm
 from everlearn.theory.report import Theory
 from tests.leaderboard.small import PAPERS
@@ -88,6 +89,15 @@ def test_a_named_agent_is_run_on_the_tasks_on_which_no_result_is_shipped(monkeyp
     }
     assert {arm.task for arm in named.shipped_arms if arm.agent == "psrl"} >= {"riverswim", "tiger, two observations"}
     assert not lineup(tasks=["tiger", "riverswim"]).parts
+
+
+def test_shipped_results_are_read_as_they_were_written():
+    arm = Arm("tiger", "always", {}, np.array([10]), np.array([[4.0], [5.0]]))
+    contents = decoded(encoded([arm], {"always": 1e6}, 10, seed=2, identities={"tiger": {"task": "tiger"}}))
+    assert contents.arms[0].total_reward.tolist() == [[4.0], [5.0]]
+    assert (contents.runs, contents.steps, contents.seed, contents.speeds) == (2, 10, 2, {"always": 1e6})
+    assert contents.fits("tiger", {"task": "tiger"})
+    assert not contents.fits("tiger", {"task": "maze"})
 
 
 def test_a_result_that_ends_too_early_is_run_again_and_replaced(interpreted, monkeypatch, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLUMNS = 4
-
 
 def frontier_figure(theory: Theory) -> Figure:
     """Return a figure of the bracket of the frontier above, and of the distortion below."""
@@ -24,42 +21,14 @@ def frontier_figure(theory: Theory) -> Figure:
     with house_style():
         figure = Figure(figsize=(6.4, 5.2))
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-        _draw(theory, top, bottom)
+        draw(theory, top, bottom)
         top.set(ylabel="average reward", title=f"{theory.task.name}: the best within an averaging time")
         top.legend(loc="upper left", bbox_to_anchor=(0.0, 0.92), fontsize=8)
         bottom.set(xlabel="averaging time tau, in the task's units", ylabel="distortion at tau")
     return figure
 
 
-def frontier_figures(theories: Sequence[Theory]) -> Figure:
-    """Return one figure with the frontier of each task, in panels of the same form."""
-    from matplotlib.figure import Figure
-
-    rows = -(-len(theories) // COLUMNS)
-    with house_style():
-        figure = Figure(figsize=(3.2 * COLUMNS, 3.3 * rows))
-        grid = figure.subplots(2 * rows, COLUMNS, sharex=False, height_ratios=(2, 1) * rows, squeeze=False)
-        for place in range(rows * COLUMNS):
-            row, column = divmod(place, COLUMNS)
-            top, bottom = grid[2 * row, column], grid[2 * row + 1, column]
-            if place >= len(theories):
-                top.set_axis_off()
-                bottom.set_axis_off()
-                continue
-            _draw(theories[place], top, bottom)
-            top.set_title(theories[place].task.name, fontsize=11)
-            top.tick_params(labelbottom=False)
-            if column == 0:
-                top.set_ylabel("average reward", fontsize=9)
-                bottom.set_ylabel("distortion", fontsize=9)
-            if row == rows - 1:
-                bottom.set_xlabel("averaging time", fontsize=9)
-        handles, labels = grid[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
-    return figure
-
-
-def _draw(theory: Theory, top: Axes, bottom: Axes) -> None:
+def draw(theory: Theory, top: Axes, bottom: Axes) -> None:
     """Draw the bracket on one pair of axes and the distortion on another, over the same averaging times."""
     found, width = theory.frontier, theory.task.reward.high - theory.task.reward.low
     last = 3 * max([width, *(point.averaging_time for point in found.points)])

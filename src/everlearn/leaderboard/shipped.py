@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -90,42 +90,8 @@ def _is_power(time: int) -> bool:
     return str(time).strip("0") == "1"
 
 
-def encoded(
-    arms: Sequence[Arm],
-    speeds: Mapping[str, float],
-    steps: int,
-    seed: int,
-    identities: Mapping[str, Mapping[str, Any]] | None = None,
-) -> bytes:
-    """Return the contents of the file, from arms at few times.
-
-    Examples
-    --------
-    >>> arm = Arm("tiger", "mine", {}, np.array([10]), np.array([[4.0], [5.0]]))
-    >>> contents = decoded(encoded([arm], {"mine": 1e6}, 10, seed=2))
-    >>> contents.arms[0].total_reward.tolist(), contents.runs, contents.speeds
-    ([[4.0], [5.0]], 2, {'mine': 1000000.0})
-
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows = [
-        (arm.task, arm.agent, time, number, total)
-        for arm in arms
-        for place, time in enumerate(arm.times.tolist())
-        for number, total in zip(arm.numbered.tolist(), arm.total_reward[:, place].tolist(), strict=True)
-    ]
-    table = pa.table(dict(zip(("task", "agent", "time", "run", "total_reward"), zip(*rows, strict=True), strict=True)))
-    notes = {"speeds": speeds, "steps": steps, "runs": max(arm.units for arm in arms), "seed": seed}
-    notes["identities"] = identities or {}
-    file = io.BytesIO()
-    pq.write_table(table.replace_schema_metadata({KEY: json.dumps(notes)}), file, compression="zstd")
-    return file.getvalue()
-
-
 def decoded(contents: bytes) -> Shipped:
-    """Return what :func:`encoded` wrote."""
+    """Return the results in the contents of the file."""
     import pyarrow.parquet as pq
 
     table = pq.read_table(io.BytesIO(contents))
