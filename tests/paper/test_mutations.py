@@ -199,7 +199,7 @@ FURTHER: dict[str, tuple[str, Patch]] = {
     ),
     "V above Q": ("eq:appendix-13", sums(unclipped=0.03, above=0.1)),
     "another sum of xi' and chi": ("eq:appendix-13", sums(unclipped=0.03, off=0.1)),
-    "the lemmas imply it": ("Appendix C.6, start of an epoch", put(bounds, "_left_before", lambda *_a: 0.1)),
+    "the lemmas imply it": ("Appendix C.6, start of an epoch", put(bounds, "early_distortion", lambda *_a: 0.1)),
     "as much optimism as printed": (
         "Section 2.4, T^(2/3)",
         put(bounds, "with_known_span", bounds.bounds.discounted_regret),

@@ -18,20 +18,19 @@ from everlearn.agents.policies import policy_table, policy_text
 from everlearn.aleatoric.reward import LARGEST, Reward
 from everlearn.analysis.markov import halves_test, previous_state_test
 from everlearn.analysis.off_policy import Estimate, estimate
-from everlearn.analysis.past import choose_agent, rewards_of
+from everlearn.analysis.past import rewards_of
 from everlearn.analysis.weighted import Weighted, weighted
 from everlearn.durable.declaration import reward_function
 from everlearn.durable.entry import PROPENSITY
-from everlearn.durable.layout import require_agents
-from everlearn.durable.reader import Reader, store_of
+from everlearn.durable.reader import Reader, opened
 from everlearn.durable.setup import Setup, simple
-from everlearn.durable.transitions import Transitions, read_transitions
+from everlearn.durable.transitions import Transitions, read_transitions, step_range
 from everlearn.durable.views import policy_table as greedy_policy
 from everlearn.environments.pure import as_number
 from everlearn.errors import LiveError, require
 from everlearn.labels import counted, show
 from everlearn.protocol import Table
-from everlearn.registry import MOST_STEPS, locate, whole
+from everlearn.registry import locate
 from everlearn.tasks.task import Task
 
 ANY = (-LARGEST, LARGEST)
@@ -153,10 +152,9 @@ def evaluate(
         given: dict[str, Any] = {"agent": agent, "confidence": confidence, "first": first, "last": last}
         return evaluate_setups(directory, {setup_text(setup): setup}, **given, reward=reward)[0]
     level = confidence_level(confidence)
-    steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
-    require_agents(directory)
-    with Reader(store_of(directory, agent)) as reader:
-        record = reader.enrolled(choose_agent(reader, agent))
+    steps = step_range(first, last)
+    with opened(directory, agent) as (reader, name):
+        record = reader.enrolled(name)
         stored = record.stored_setup()
         require_per_step(stored, record.name)
         task = stored.task

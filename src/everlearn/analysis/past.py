@@ -15,9 +15,8 @@ from everlearn.agents.prices import MEASURES, Prices
 from everlearn.aleatoric.reward import Reward
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Outcome
-from everlearn.durable.layout import require_agents
 from everlearn.durable.logs import outcome_of, read_log
-from everlearn.durable.reader import Reader, store_of
+from everlearn.durable.reader import opened
 from everlearn.durable.setup import Setup
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.engine.studying import Lessons
@@ -47,21 +46,12 @@ def read_past(
     directory: str | os.PathLike[str], name: str | None = None, first: int | None = None, last: int | None = None
 ) -> Past:
     """Return what the journal of a durable agent tells, by the name of the agent."""
-    require_agents(directory)
-    with Reader(store_of(directory, name)) as reader:
-        record = reader.enrolled(choose_agent(reader, name))
+    with opened(directory, name) as (reader, chosen):
+        record = reader.enrolled(chosen)
         setup, data = record.stored_setup(), read_transitions(reader, record.number, first, last)
     if not data.rewards.size:
         raise LiveError(f"agent {record.name!r} has no observations among these steps", directory, agent=record.name)
     return Past(data, setup.task, setup.document)
-
-
-def choose_agent(reader: Reader, name: str | None) -> str:
-    """Return the name of the agent that was passed, or of the only one in the directory."""
-    names: list[str] = reader.names()
-    if name is None and len(names) != 1:
-        raise InputError("agent", None, f"there are {len(names)} agents; name one: {', '.join(names)}")
-    return names[0] if name is None else name
 
 
 def read_past_log(path: str | os.PathLike[str], setup: Setup) -> Past:

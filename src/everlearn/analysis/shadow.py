@@ -16,17 +16,15 @@ import numpy as np
 
 from everlearn.analysis.evaluation import FEWEST_VISITS, assumptions, confidence_level, reasons_against
 from everlearn.analysis.gain import Gain, estimate_gain
-from everlearn.analysis.past import choose_agent
 from everlearn.durable import database
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Kind, Mode
-from everlearn.durable.layout import require_agents
-from everlearn.durable.reader import Reader, store_of
-from everlearn.durable.transitions import Transitions, read_transitions
+from everlearn.durable.reader import Reader, opened
+from everlearn.durable.transitions import Transitions, read_transitions, step_range
 from everlearn.durable.views import greedy_actions, promotion
 from everlearn.errors import InputError
 from everlearn.protocol import Table
-from everlearn.registry import MOST_STEPS, whole
+from everlearn.registry import MOST_STEPS
 
 RECENT = 1_000
 """How many of the last steps are recent."""
@@ -129,9 +127,7 @@ def shadow_report(
     (True, 0.5, 300)
 
     """
-    require_agents(directory)
-    with Reader(store_of(directory, agent)) as reader:
-        name = choose_agent(reader, agent)
+    with opened(directory, agent) as (reader, name):
         return report_of(reader, name, reader.look(name), confidence, first, last)
 
 
@@ -183,7 +179,7 @@ def report_of(
 
 def _period(reader: Reader, core: Core, first: int | None, last: int | None) -> tuple[int, int] | None:
     """Return the first and the last step of the last time in shadow mode, within bounds."""
-    bounds = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
+    bounds = step_range(first, last)
     with database.errors(reader.path):
         values = (core.number, Kind.OBSERVED, core.step if bounds[1] is None else bounds[1])
         (end,) = reader.connection.execute(f"{_SHADOWED} = {Mode.SHADOW}", values).fetchone()

@@ -25,12 +25,12 @@ from everlearn.analysis.evaluation import (
 )
 from everlearn.analysis.past import Past, lessons, read_past, retell
 from everlearn.durable.core import Core
+from everlearn.durable.transitions import step_range
 from everlearn.durable.variation import varied
 from everlearn.durable.views import policy_table
 from everlearn.engine.studying import study
 from everlearn.errors import LiveError
 from everlearn.protocol import Table
-from everlearn.registry import MOST_STEPS, whole
 
 UNKNOWN = "the data cannot tell"
 
@@ -64,7 +64,7 @@ def evaluate_setups(
 
     """
     level = confidence_level(confidence)
-    steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
+    steps = step_range(first, last)
     past = read_past(directory, agent, *steps)
     rewards, limits = past.data.rewards, (past.task.reward.low, past.task.reward.high)
     if reward is not None:

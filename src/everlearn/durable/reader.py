@@ -17,7 +17,7 @@ from typing import Any, Self
 from everlearn.durable import database, heads
 from everlearn.durable.core import Core
 from everlearn.durable.entry import MODES, Entry, Kind
-from everlearn.durable.layout import refuse_shards, shards_of, stores_of
+from everlearn.durable.layout import refuse_shards, require_agents, shards_of, stores_of
 from everlearn.durable.records import (
     PAGE,
     UNREADABLE,
@@ -309,6 +309,17 @@ class Reader:
 def _end_reading(connection: sqlite3.Connection) -> None:
     if connection.in_transaction:  # an error may have ended it
         connection.execute("ROLLBACK")
+
+
+@contextmanager
+def opened(directory: str | os.PathLike[str], agent: str | None) -> Iterator[tuple[Reader, str]]:
+    """Open the store of the agent that was passed, or of the only one in a directory; yield a reader and its name."""
+    require_agents(directory)
+    with Reader(store_of(directory, agent)) as reader:
+        names = reader.names()
+        if agent is None and len(names) != 1:
+            raise InputError("agent", None, f"there are {len(names)} agents; name one: {', '.join(names)}")
+        yield reader, names[0] if agent is None else agent
 
 
 def store_of(directory: str | os.PathLike[str], agent: str | None) -> Path:

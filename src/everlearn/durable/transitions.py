@@ -15,7 +15,7 @@ from everlearn.durable.entry import PROPENSITY, Entry, Kind, Mode
 from everlearn.durable.reader import Reader
 from everlearn.errors import Corrupt
 from everlearn.protocol import Table
-from everlearn.registry import MOST_STEPS
+from everlearn.registry import MOST_STEPS, whole
 
 PAGE = 10_000
 """How many rows are read at a time, so that a reader never holds up the write-ahead log for long."""
@@ -57,6 +57,11 @@ class Transitions(NamedTuple):
         )
         numbers = {name: column[chosen] for name, column in self.numbers.items()}
         return Transitions(states, actions, observations, self.rewards[chosen], following, self.changed, numbers)
+
+
+def step_range(first: int | None, last: int | None) -> list[int | None]:
+    """Return the first and the last step of a range, checked; None leaves it open there."""
+    return [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
 
 
 def read_transitions(

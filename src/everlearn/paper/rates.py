@@ -110,8 +110,7 @@ def has_distortion(task: object, parameters: Mapping[str, Any] | None = None) ->
 
     """
     theory = _theory(task, parameters)
-    distinct = len(theory.pairs.visited) == theory.pairs.size
-    return not distinct and theory.distortion_sup(1.0).value > NEGLIGIBLE * (
+    return not theory.pairs.distinct and theory.distortion_sup(1.0).value > NEGLIGIBLE * (
         theory.task.reward.high - theory.task.reward.low
     )
 

@@ -96,7 +96,7 @@ def distortion_sup(pairs: Pairs, horizon: float) -> DistortionSup:
         value, where = max((value, where), _refine(pairs, horizons[place - 1], horizons[place + 1]))
     if limit > value:
         value, where = limit, np.inf
-    return DistortionSup(value, where, limit, certified=len(pairs.visited) == pairs.size or bool(np.isinf(limit)))
+    return DistortionSup(value, where, limit, certified=pairs.distinct or bool(np.isinf(limit)))
 
 
 def along(pairs: Pairs, horizons: Iterable[float], near: Table | None = None) -> tuple[list[float], Table | None]:

@@ -19,7 +19,14 @@ from typing import NamedTuple
 
 from everlearn.errors import EverlearnError
 from everlearn.tasks.task import Task
-from everlearn.theory.aleatoric import FEW, attained, best_deterministic, best_randomised, projected_average
+from everlearn.theory.aleatoric import (
+    FEW,
+    attained,
+    best_deterministic,
+    best_randomised,
+    count_policies,
+    projected_average,
+)
 from everlearn.theory.beliefs import Bracket, bracket
 from everlearn.theory.optimum import Optimum, optimum
 from everlearn.theory.pairs import Pairs, tabulate
@@ -121,8 +128,7 @@ def _best(pairs: Pairs, seeing: Optimum, found: Optimum | Bracket) -> tuple[floa
     value = projected_average(pairs, seeing)
     if attained(value, found):
         return value, True
-    visited = len(set(pairs.states.tolist()))
-    policies = len(pairs.task.actions) ** min(visited, FEW)
+    policies = count_policies(len(pairs.visited), len(pairs.task.actions))
     if pairs.size > MOST_SEARCHED and (policies > FEW or policies * pairs.size > MOST_TRIED):
         return None, False
     best = best_randomised(pairs, best_deterministic(pairs, seeing), seeing)

@@ -191,7 +191,7 @@ def _least(
 
 def _longer(theory: Theory, tau: float) -> list[Choice]:
     """Return the choices that were tried and are longer than tau, if a longer one can be better."""
-    return [] if _distinct(theory) else [choice for choice in theory.tried_horizons if choice.horizon > tau]
+    return [] if theory.pairs.distinct else [choice for choice in theory.tried_horizons if choice.horizon > tau]
 
 
 def _choice(theory: Theory, tau: float) -> Choice:
@@ -203,7 +203,7 @@ def tried_horizons(theory: Theory) -> list[Choice]:
 
     Delta-bar is the greatest distortion at any longer one of them and in the limit.
     """
-    if _distinct(theory):
+    if theory.pairs.distinct:
         return [Choice(tau, 0.0, 0.0, 0.0) for tau in repairs.change_horizons(LONGEST_FREE)]
     horizons = repairs.change_horizons(LONGEST)
     distortions, near = along(theory.pairs, horizons)
@@ -251,14 +251,9 @@ def thresholds(theory: Theory) -> Thresholds:
 
 def early_distortion(theory: Theory, horizon: float) -> float:
     """Return M, the greatest Delta_{tau_j} tau_j over change points with tau_j below a horizon, in the task's units."""
-    if _distinct(theory):
+    if theory.pairs.distinct:
         return 0.0
     return max((theory.distortion(tau).value * tau for tau in repairs.change_horizons(horizon)), default=0.0)
-
-
-def _distinct(theory: Theory) -> bool:
-    """Return whether every aleatoric state has one pair, so that there is no distortion."""
-    return len(theory.pairs.visited) == theory.pairs.size
 
 
 def _numbers(theory: Theory) -> dict[str, Any]:

@@ -60,6 +60,11 @@ class Pairs:
         """The indices of the aleatoric states that can be visited, in order."""
         return np.unique(self.states)
 
+    @property
+    def distinct(self) -> bool:
+        """Whether every aleatoric state has one pair, so that there is no distortion."""
+        return len(self.visited) == self.size
+
     def policy(self, table: Table) -> Table:
         """Return a policy over aleatoric states as one over pairs: one row per pair."""
         return np.asarray(table)[self.states]

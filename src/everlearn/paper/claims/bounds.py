@@ -19,6 +19,7 @@ from everlearn.paper.claims.worlds import coins, grouped_garnet, hidden_bit, nam
 from everlearn.tasks.task import Task
 from everlearn.theory import bounds, repairs
 from everlearn.theory.bounds import Bound, says_something_from
+from everlearn.theory.ledger import early_distortion
 from everlearn.theory.report import Theory
 
 RUNS, SEED = 40, 1
@@ -243,7 +244,7 @@ def best_exists() -> Finding:
 def epoch_start() -> Finding:
     theory = Theory(pulses())
     allowed = {point: theory.distortion_sup(point**0.2).value * point**0.2 for point in POINTS}
-    left = _left_before(theory, 40**0.2)
+    left = early_distortion(theory, 40**0.2)
     fallen = {clipped: _fallen(clipped) for clipped in (True, False)}
     most = {clipped: max(below.values()) for clipped, below in fallen.items()}
     text = (
@@ -273,11 +274,6 @@ def _fallen(clipped: bool, runs: int = 3) -> dict[int, float]:
             agent.observe(chosen.observation)
             memory = chosen.memory
     return fallen
-
-
-def _left_before(theory: Theory, horizon: float) -> float:
-    """Return the shortfall that epochs with shorter horizons leave: the greatest Delta_{tau_j} tau_j."""
-    return max(theory.distortion(tau).value * tau for tau in repairs.change_horizons(horizon))
 
 
 @claim(
