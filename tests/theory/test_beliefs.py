@@ -12,7 +12,8 @@ from everlearn.aleatoric.state import last_observation
 from everlearn.environments.model import Model
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
-from everlearn.theory.beliefs import bracket, lumped
+from everlearn.theory.beliefs import bracket
+from everlearn.theory.hidden import lumped
 from tests.few import few
 from tests.worlds import random_mdp
 

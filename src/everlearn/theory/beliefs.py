@@ -18,28 +18,25 @@ The beliefs outside the set that the best policy reaches most often are added to
 meet.  The number of operations limits the size of the set, and time does not, so the result is the same everywhere.
 
 Of all mixtures, the one used gives one belief c in the set the largest possible weight, and the certain beliefs the
-rest; c is the belief that makes the resulting value lowest.  Pairs with the same memory, equal rewards and equivalent
-successors are merged.
+rest; c is the belief that makes the resulting value lowest.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.aleatoric.state import AleatoricState
-from everlearn.protocol import Label, Table
-from everlearn.tables import MOST_PAIRS, ArrayTable, PairTable
+from everlearn.protocol import Table
+from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.task import Task
-from everlearn.tasks.views import seen_through
-from everlearn.theory.chains import Chain
+from everlearn.theory.controllers import Controller, controlled, reached
+from everlearn.theory.hidden import Hidden, lumped
 from everlearn.theory.linear import Sparse
 from everlearn.theory.optimum import Optimum, optimum
-from everlearn.theory.pairs import Pairs, completed_table
+from everlearn.theory.pairs import Pairs
 
 NARROW = 1e-7  # the width of the interval, relative to the range of rewards, at which the bounds have met
 ROUNDED = 1e-6  # the least range of rewards, relative to the largest; of equal rewards the range is rounding alone
@@ -50,22 +47,6 @@ SAME = 9  # decimals in which the probabilities of equal beliefs agree
 EXACT = 1e-14  # the difference of probabilities that is rounding
 BLOCK = 1 << 22  # the numbers that are compared at a time
 NEGLIGIBLE = 1e-9  # the share of visits below which a belief outside the set is left out
-
-
-class Hidden(NamedTuple):
-    """The Markov decision process of a hidden task, over kinds of pairs, with what is observed at each step."""
-
-    task: Task
-    steps: tuple[dict[int, Sparse], ...]
-    """For each action and observation that can follow it, the chances of (observation, next kind), kinds by kinds."""
-    rewards: Table
-    """One row per action."""
-    start: int
-
-    @property
-    def size(self) -> int:
-        """The number of kinds."""
-        return int(self.rewards.shape[1])
 
 
 class Interval(NamedTuple):
@@ -101,43 +82,6 @@ class Bracket(NamedTuple):
         return self.upper - self.lower <= NARROW * self.scale
 
 
-@dataclass(frozen=True)
-class Controller:
-    """A policy with finitely many states of its own: an action and, for each observation, the state that follows.
-
-    Examples
-    --------
-    >>> import everlearn as el
-    >>> theory = el.Theory("maze-1d")
-    >>> task, policy = theory.optimum.controller.on(theory.task)
-    >>> round(el.Theory(task).average_reward(policy), 9)
-    0.5
-
-    """
-
-    actions: tuple[Label, ...]
-    observations: tuple[Label, ...]
-    policy: NDArray[np.int64]
-    """The index of the action in each state; state 0 is the first."""
-    following: NDArray[np.int64]
-    """The state after each state, by the index of the observation."""
-
-    @property
-    def aleatoric(self) -> AleatoricState:
-        """The state of the controller as an aleatoric state; it assumes that its own actions are taken."""
-        number = {label: index for index, label in enumerate(self.observations)}
-
-        def update(state: int, _action: Label, observation: Label) -> int:
-            return int(self.following[state, number[observation]])
-
-        return AleatoricState(0, update, tuple(range(len(self.policy))))
-
-    def on(self, task: Task) -> tuple[Task, dict[Label, Label]]:
-        """Return a task seen through the state of the controller too, and the policy over its aleatoric states."""
-        seen = seen_through(task, self.aleatoric)
-        return seen, {state: self.actions[self.policy[state[1]]] for state in seen.states}  # type: ignore[index]
-
-
 def bracket(task: Task, max_pairs: int = MOST_PAIRS, work: int = MOST_WORK) -> Bracket:
     """Return the optimum over histories of a hidden task; the set of beliefs grows while it takes less than ``work``.
 
@@ -160,47 +104,6 @@ def bracket(task: Task, max_pairs: int = MOST_PAIRS, work: int = MOST_WORK) -> B
         upper = min(upper, best.upper)
         (lower, controller) = max((lower, controller), beliefs.control(best), key=itemgetter(0))
     return Bracket(lower, max(upper, lower), beliefs.size, controller, scale)
-
-
-def lumped(task: Task, max_pairs: int = MOST_PAIRS) -> Hidden:
-    """Return the process over kinds of pairs: of one memory, with equal rewards, and with successors of equal kinds."""
-    from scipy.sparse import csr_array
-
-    table = completed_table(task, max_pairs)
-    shape = table.expanded, table.actions, table.width
-    rows = table.rows[: np.prod(shape)].reshape(shape)
-    chances = table.probabilities[: np.prod(shape)].reshape(shape)
-    following = rows["next"].astype(np.int64)
-    kind, first = _kinds(table, following, rows["reward"])
-    steps = []
-    for action in range(table.actions):
-        here, seen, after = chances[first, action], rows["observation"][first, action], kind[following[first, action]]
-        origin = np.broadcast_to(np.arange(len(first))[:, None], here.shape)
-        matrices = {}
-        for observation in np.unique(seen[here > 0]).tolist():
-            taken = (seen == observation) & (here > 0)
-            entries = here[taken], (origin[taken], after[taken])
-            matrices[observation] = csr_array(entries, shape=(len(first), len(first)))
-        steps.append(matrices)
-    rewards = np.einsum("paw,paw->ap", chances[first], rows["reward"][first])
-    return Hidden(task, tuple(steps), rewards, int(kind[table.start]))
-
-
-def _kinds(
-    table: PairTable | ArrayTable, following: NDArray[np.int64], rewards: Table
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the kind of each pair, and a pair of each kind; rows of one memory list the same outcomes in one order."""
-    numbers: dict[object, int] = {}
-    memories = (table.name(pair) for pair in range(table.expanded))
-    names = (memory[0] if isinstance(memory, list) else memory for memory in memories)
-    kind = np.array([numbers.setdefault(name, len(numbers)) for name in names])
-    paid = np.unique(rewards, return_inverse=True)[1].reshape(len(kind), -1)
-    while True:
-        keys = np.column_stack((kind, paid, kind[following].reshape(len(kind), -1)))
-        _, first, finer = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        if len(first) == kind.max() + 1:
-            return finer.ravel(), first
-        kind = finer.ravel()
 
 
 class _Beliefs:
@@ -351,7 +254,7 @@ class _Beliefs:
 
     def _controller(self, choice: NDArray[np.int64], nearest: NDArray[np.int64]) -> tuple[float, Controller]:
         following = self._after_choice(choice, nearest)
-        states = _reached(following, self.hidden.start)
+        states = reached(following, self.hidden.start)
         number = np.full(self.size, -1)
         number[states] = np.arange(len(states))
         task = self.hidden.task
@@ -409,37 +312,3 @@ def _within(beliefs: Table, points: Table) -> Table:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(points > 0, beliefs / points, np.inf).min(axis=1)
     return np.where(np.abs(beliefs - points).max(axis=1) <= EXACT, 1.0, share.clip(max=1.0))
-
-
-def _reached(following: NDArray[np.int64], start: int) -> list[int]:
-    states = {start: None}
-    queue = [start]
-    for state in queue:
-        for after in dict.fromkeys(following[state].tolist()):
-            if after not in states:
-                states[after] = None
-                queue.append(after)
-    return queue
-
-
-def controlled(hidden: Hidden, controller: Controller) -> tuple[Chain, int]:
-    """Return the chain that a controller makes of a hidden process, on pairs of a kind and its state, and the start."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    kinds, states = hidden.size, len(controller.policy)
-    chances, origins, targets = [], [], []
-    for action, matrices in enumerate(hidden.steps):
-        here = np.flatnonzero(controller.policy == action)
-        for observation, matrix in matrices.items():
-            entries = matrix.tocoo()
-            there = controller.following[here, observation]
-            origins.append((here[:, None] * kinds + entries.row).ravel())
-            targets.append((there[:, None] * kinds + entries.col).ravel())
-            chances.append(np.broadcast_to(entries.data, (here.size, entries.data.size)).ravel())
-    size = kinds * states
-    entries = np.concatenate(chances), (np.concatenate(origins), np.concatenate(targets))
-    matrix = csr_array(entries, shape=(size, size))
-    rewards = hidden.rewards[controller.policy].ravel()
-    kept = np.sort(breadth_first_order(matrix, hidden.start, return_predecessors=False))
-    return Chain(matrix[kept][:, kept], rewards[kept]), int(np.searchsorted(kept, hidden.start))
