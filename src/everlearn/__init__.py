@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from everlearn.analysis.shadow import ShadowReport, shadow_report
     from everlearn.api import experiment, run, tune
     from everlearn.client import Client
-    from everlearn.durable.live import Live, live
+    from everlearn.durable.agent import Live
+    from everlearn.durable.live import live
     from everlearn.environments.model import Model
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
@@ -64,7 +65,7 @@ _WHERE = {
     "Experiment": "experiments.experiment",
     "Features": "aleatoric.features",
     "IndexedTask": "tasks.indexed",
-    "Live": "durable.live",
+    "Live": "durable.agent",
     "Model": "environments.model",
     "Replay": "analysis.replay",
     "Result": "results.result",

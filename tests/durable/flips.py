@@ -12,8 +12,8 @@ from typing import Any
 
 import everlearn as el
 from everlearn.durable import database
+from everlearn.durable.agent import NAME
 from everlearn.durable.database import FILE
-from everlearn.durable.live import NAME
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.durable.wal import refuse_damage

@@ -6,7 +6,7 @@ import pytest
 
 import everlearn as el
 from everlearn.agents.snapshot import unpack
-from everlearn.durable.live import NAME
+from everlearn.durable.agent import NAME
 from everlearn.durable.store import Store
 from everlearn.errors import Failed, SnapshotError
 from tests.durable.failing import failing_directory, spoilt

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from everlearn.durable.agent import Live
 from everlearn.durable.core import Core
-from everlearn.durable.live import Live
 
 OBSERVATIONS = ("nothing", "departure", "arrival", "arrival+departure")
 

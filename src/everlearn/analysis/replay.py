@@ -13,18 +13,17 @@ import numpy as np
 
 from everlearn.analysis.past import Past, is_log, lessons, read_past, read_past_log, retell
 from everlearn.durable import views
+from everlearn.durable.agent import NAME
 from everlearn.durable.core import Core
-from everlearn.durable.live import NAME
 from everlearn.durable.setup import Setup, make_setup
 from everlearn.durable.store import Store
-from everlearn.durable.transitions import Transitions
+from everlearn.durable.transitions import Transitions, step_range
 from everlearn.durable.variation import varied
 from everlearn.engine.studying import Progress, study
 from everlearn.errors import InputError, LiveError, require
 from everlearn.files import as_path, expanded, sync_directory
 from everlearn.labels import counted
 from everlearn.protocol import Label
-from everlearn.registry import MOST_STEPS, whole
 from everlearn.tasks.task import Task
 
 LISTED = 10
@@ -121,7 +120,7 @@ def replay(
 
     """
     target = None if out is None else _free(out)
-    steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
+    steps = step_range(first, last)
     require(expanded(source).exists(), "source", os.fspath(source), "there is no such file or directory")
     if is_log(source):
         declared = any(setup.get(key) is not None for key in ("task", "actions", "observations"))
