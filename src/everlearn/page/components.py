@@ -12,6 +12,9 @@ from nicegui.elements.mixins.text_element import TextElement
 from everlearn.agents.spec import AgentSpec
 from everlearn.page.configuration import is_papers, label
 
+THEMES = {"auto": (None, "contrast"), "dark": (True, "dark_mode"), "light": (False, "light_mode")}
+"""For each theme, whether it is dark, and its icon."""
+
 
 class Screen(ui.element, component="screen.js"):
     """Puts painted parts into their places in the browser, and reports when they were seen and what was pressed."""
@@ -95,3 +98,29 @@ def slider(name: str, number: int, chosen: int, change: Callable[[int], Any]) ->
         return change(event.args) if isinstance(event.args, int) and 0 <= event.args < number else None
 
     return element.on("input", call, js_handler="(event) => emit(Number(event.target.value))")
+
+
+class Theme:
+    """The button for a dark page, a light one, or whichever the system prefers; ``keep`` lets the browser remember."""
+
+    def __init__(self, keep: Callable[[str], None]) -> None:
+        self._dark, self._keep = ui.dark_mode(None), keep
+
+    def lay_out(self) -> None:
+        """Lay out the button."""
+        self._button = button("contrast", "Light or dark", self._change)
+        self._button.props("flat round").classes("quiet")
+
+    def read(self, event: events.GenericEventArguments) -> None:
+        """Set the theme that the browser remembers."""
+        if isinstance(event.args, dict) and event.args.get("theme") in THEMES:
+            self._set(event.args["theme"])
+
+    def _change(self) -> None:
+        following = {None: "dark", True: "light", False: "auto"}[self._dark.value]
+        self._set(following)
+        self._keep(following)
+
+    def _set(self, theme: str) -> None:
+        self._dark.value, icon = THEMES[theme]
+        self._button.props(f"icon={icon}")

@@ -59,6 +59,11 @@ class Configuration:
         require(0 <= self.at <= LATEST, "at", self.at, f"give a step from 0 to {LATEST:,}")
         return replace(self, task=task, agents=agents, seed=seed)
 
+    @property
+    def kinds(self) -> tuple[object, ...]:
+        """What determines which choices there are."""
+        return self.task.given, *((agent.given, agent.schedule) for agent in self.agents)
+
     def query(self) -> str:
         """Return the configuration as the address bar carries it."""
         settings = [("task", self.task.given), *self.task.settings.items(), ("seed", self.seed)]

@@ -13,16 +13,13 @@ from nicegui import Client, events, ui
 from everlearn.agents.spec import AgentSpec
 from everlearn.errors import EverlearnError
 from everlearn.page.choices import PAPERS, Choices, Edit
-from everlearn.page.components import Name, Screen, Scrubber, Text, button, fold, place, slider
+from everlearn.page.components import Name, Screen, Scrubber, Text, Theme, button, fold, place, slider
 from everlearn.page.configuration import MOST_AGENTS, Configuration, is_papers, read_toml
 from everlearn.page.exports import export_controls
 from everlearn.page.facts import list_labels
 from everlearn.page.pace import SPEEDS, describe
 from everlearn.page.picture import write_theory
 from everlearn.page.session import Parts, Session
-
-THEMES = {"auto": (None, "contrast"), "dark": (True, "dark_mode"), "light": (False, "light_mode")}
-"""For each theme, whether it is dark, and its icon."""
 
 SECONDS_NOTED = 1.0
 """How often the address notes the time of a race that runs."""
@@ -55,7 +52,7 @@ class Page:
     def build(self, session: Session) -> None:
         """Lay out everything; the painted parts come when the browser has connected."""
         self.session, self.offer = session, session.workshop.offer
-        self.dark = ui.dark_mode(None)
+        self.theme = Theme(lambda theme: self.screen.keep_theme(theme))
         with ui.element("div").classes("page"):
             self._header()
             self.alert = Text("p").classes("alert").props('role="alert"')
@@ -68,7 +65,7 @@ class Page:
             self._timeline()
             self.remark = Text("p").classes("quiet")
             self._folds()
-        self.screen = Screen().on("look", self._look).on("press", self._press).on("theme", self._read_theme)
+        self.screen = Screen().on("look", self._look).on("press", self._press).on("theme", self.theme.read)
         self.screen.on("go", self._go_to_moment)
         self._refuse(self.refusal)
 
@@ -104,8 +101,7 @@ class Page:
             with ui.element("nav"):
                 ui.link("All tasks", "/tasks").classes("more")
                 ui.link("Play the station", "/station").classes("more")
-                self.theme = button("contrast", "Light or dark", self._change_theme)
-                self.theme.props("flat round").classes("quiet")
+                self.theme.lay_out()
         self._show_story()
 
     @ui.refreshable_method
@@ -357,7 +353,7 @@ class Page:
         if configuration != before:
             self._stage.refresh()
             self._each.refresh()
-            other_choices = _kinds(before) != _kinds(configuration)
+            other_choices = before.kinds != configuration.kinds
             (self.choices.refresh if other_choices else self.choices.rename)()  # somebody may be typing in these
             self.session.forget_shown()
         self._show_story()
@@ -401,21 +397,3 @@ class Page:
         self._noted = time.monotonic()
         with self.client:
             ui.navigate.history.replace(f"/?{replace(self.configuration, at=self.session.t).query()}")
-
-    def _change_theme(self) -> None:
-        following = {None: "dark", True: "light", False: "auto"}[self.dark.value]
-        self._set_theme(following)
-        self.screen.keep_theme(following)
-
-    def _read_theme(self, event: events.GenericEventArguments) -> None:
-        if isinstance(event.args, dict) and event.args.get("theme") in THEMES:
-            self._set_theme(event.args["theme"])
-
-    def _set_theme(self, theme: str) -> None:
-        self.dark.value, icon = THEMES[theme]
-        self.theme.props(f"icon={icon}")
-
-
-def _kinds(configuration: Configuration) -> tuple[object, ...]:
-    """Return what determines which choices there are."""
-    return configuration.task.given, *((agent.given, agent.schedule) for agent in configuration.agents)
