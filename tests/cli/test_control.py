@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import everlearn as el
 from everlearn.cli import control, remote
 from everlearn.cli.main import app
-from everlearn.cli.move import read_token
+from everlearn.cli.remote import read_token
 from everlearn.errors import Held, InputError
 from tests.refusal import has
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import everlearn as el
 from everlearn.cli.main import app
 from everlearn.durable.entry import Kind
+from everlearn.durable.looks import Looks
 from everlearn.durable.promotion import NEVER, Rule, pack_mode, unpack_mode
 from everlearn.durable.reader import Reader
 from everlearn.durable.setup import Setup
@@ -284,12 +285,12 @@ def test_after_a_crash_before_the_row_of_a_look_the_same_look_is_taken(tmp_path,
     smooth = looks(steady)
     steady.close()
     agent, machine = shadowed(tmp_path / "killed", promotion=RULE)
-    look = el.Live._look
+    take = Looks.take
     for _ in range(230):
         agent.act()
-        monkeypatch.setattr(el.Live, "_look", lambda _self: None)  # the process ends before
+        monkeypatch.setattr(Looks, "take", lambda *_given: None)  # the process ends before
         machine.step(agent)
-        monkeypatch.setattr(el.Live, "_look", look)
+        monkeypatch.setattr(Looks, "take", take)
         if agent.step >= agent.core.look_at:
             agent.close()
             agent = el.live(tmp_path / "killed")

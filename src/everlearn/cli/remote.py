@@ -1,4 +1,4 @@
-"""An agent of a service, for the commands that take a directory or the address of a service."""
+"""Agents of a service: the command ``everlearn move``, and what commands that take a directory or an address share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from everlearn.cli.move import read_token
+from everlearn.cli.options import AsJson, integer
+from everlearn.cli.output import print_json
 from everlearn.errors import InputError, require
+from everlearn.files import expanded
 
 if TYPE_CHECKING:
     from everlearn.client.operator import Operator
@@ -59,3 +61,53 @@ def only_agent(address: str, token: str | None, deadline: float) -> str:
         known = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
         raise InputError("--agent", None, f"there are {len(names)} agents" + (f"; name one: {known}" if names else ""))
     return names[0]
+
+
+def read_token(path: str | None) -> str | None:
+    """Return the token in the first line of a file."""
+    if path is None:
+        return None
+    try:
+        with expanded(path).open(encoding="utf-8") as file:
+            words = next((line.split() for line in file if line.split() and not line.startswith("#")), [])
+    except OSError as error:
+        raise InputError("--token-file", path, f"it cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError("--token-file", path, "it is not text; write the token into its first line") from None
+    require(bool(words), "--token-file", path, "it has no token; write one into its first line")
+    return words[0]
+
+
+def move(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address of the service that has the agent.")],
+    agent: Annotated[str, typer.Argument(metavar="NAME", help="The agent.")],
+    to: Annotated[str | None, typer.Option(metavar="URL", help="The address of the service to move it to.")] = None,
+    to_shard: Annotated[int | None, integer("--shard", help="The shard of the same service to move it to.")] = None,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel a move that was interrupted.")] = False,
+    token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A file with a token of the service, in its first line.")
+    ] = None,
+    to_token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The same for the other service; by default the same token.")
+    ] = None,
+    deadline: Annotated[float, typer.Option(metavar="SECONDS", help="Seconds that each request may take.")] = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Move an agent to another service or shard. If this is interrupted, run the same command again."""
+    from everlearn.client.operator import Operator
+
+    require((to is None) != (to_shard is None), "--to", to, "name a service with --to, or a shard with --shard")
+    token = read_token(token_file)
+    operator = Operator(url, agent, token=token, deadline=deadline)
+    other = token if to_token_file is None else read_token(to_token_file)
+    if cancel:
+        require(to is not None, "--cancel", True, "name the service with --to; a move to a shard completes if repeated")
+        operator.stay(str(to), token=other)
+        moved = {"name": agent, "to": None}
+    else:
+        operator.move(str(to) if to_shard is None else to_shard, token=other)
+        moved = {"name": agent, "to": to if to_shard is None else f"shard-{to_shard}"}
+    if as_json:
+        print_json(moved)
+    else:
+        typer.echo(f"agent {agent}: stays" if moved["to"] is None else f"agent {agent}: moved to {moved['to']}")

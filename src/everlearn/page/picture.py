@@ -10,7 +10,7 @@ from html import escape
 import numpy as np
 
 from everlearn.blame import blame
-from everlearn.page import belief, chart, knowledge, scene, summary
+from everlearn.page import belief, chart, knowledge, scene
 from everlearn.page.chart import Curve
 from everlearn.page.configuration import label
 from everlearn.page.explanation import Explanation, Update, explain
@@ -88,7 +88,7 @@ class Painter:
         """Return the scene with its summary; if single steps are too fast to be followed, that of a moment ago."""
         now, (drawn_at, _) = time.monotonic(), self._drawn.get(number, (-math.inf, ""))
         if not self.brief or now >= drawn_at + SNAPSHOT:
-            self._drawn[number] = now, scene.draw(run, explanation) + summary.write(run)
+            self._drawn[number] = now, scene.draw(run, explanation) + scene.summarise(run)
         return self._drawn[number][1]
 
     def _known_before(self, number: int, t: int, known: Known) -> Known | None:

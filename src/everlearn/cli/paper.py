@@ -1,4 +1,4 @@
-"""The command ``everlearn claims``: check the claims of the paper."""
+"""The commands that check the paper: ``everlearn reproduce`` and ``everlearn claims``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from everlearn.cli.options import AsJson
-from everlearn.cli.output import print_json, say
+from everlearn.cli import options
+from everlearn.cli.options import AsJson, integer
+from everlearn.cli.output import print_json, say, say_paths
 from everlearn.errors import InputError
+from everlearn.files import expanded
 
 if TYPE_CHECKING:
     from everlearn.paper.claims.claim import Claim
@@ -22,6 +24,39 @@ COLOURS = {
     "fails": "red",
     "not checkable": "cyan",
 }
+
+
+def reproduce(
+    out: Annotated[str, typer.Option(help="The directory for figures, tables and report.")] = "reproduction",
+    runs: Annotated[int, integer(help="The number of independent runs of each agent.", least=1)] = 200,
+    steps: Annotated[int, options.steps("The number of steps of each run.")] = 1_000_000,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Also run the theorem's schedule for 2e9 steps, which it needs to improve."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Reproduce the paper: every figure, the tables behind them, and a report."""
+    from everlearn.cli.progress import interruptible, show_progress
+    from everlearn.paper.reproduce import reproduce as reproduce_paper
+
+    with interruptible(out):
+        made = reproduce_paper(expanded(out), steps=steps, runs=runs, full=full, watching=show_progress)
+    if as_json:
+        print_json(
+            {
+                "figures": [str(path) for path in made.figures],
+                "tables": [str(path) for path in made.tables],
+                "report": str(made.report),
+                "seen": {plate.name: plate.sentence for plate in made.plates},
+                "summary": made.experiments["station"].table(["final"]),
+            }
+        )
+        return
+    for plate in made.plates:
+        say((plate.title, "bold"), f": {plate.sentence}\n", wrap=True)
+    say_paths("figure", made.figures)
+    say_paths("report", [made.report])
 
 
 def claims(
