@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.guard import Guard, build_knowledge, check_design
+from everlearn.agents.guard import Guard, build_knowledge
+from everlearn.agents.reading import check_design
 from everlearn.agents.registry import AGENTS, make_design
 from everlearn.errors import AgentError, UserCodeError
 from everlearn.protocol import Experience, ScheduleValues

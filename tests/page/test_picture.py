@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from everlearn.page import picture, summary
+from everlearn.page import picture, scene
 from everlearn.page.configuration import read_query
 from everlearn.page.facts import Facts, find_facts
 from everlearn.page.picture import Painter, write_theory
@@ -114,7 +114,7 @@ def test_a_scene_that_would_flicker_stays_and_is_drawn_now_and_then(workshop, mo
 def test_a_summary_counts_the_actions_that_have_no_row():
     task = SimpleNamespace(actions=[f"a{k}" for k in range(9)], model=None)
     seen = [SeenStep(0, action, 0, 0.0) for action in (0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6)]
-    rows = summary._shares(SimpleNamespace(task=task, seen=seen, decisions=(), latest=None, memory=None))
+    rows = scene._shares(SimpleNamespace(task=task, seen=seen, decisions=(), latest=None, memory=None))
     assert [name for name, _ in rows] == ["a0", "a1", "a2", "a3", "a4", "4 others"]
     assert sum(share for _, share in rows) == pytest.approx(1)
     assert rows[-1][1] == pytest.approx(2 / 12)

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from everlearn.agents.design import UNNAMED, Design
-from everlearn.agents.guard import check_design
 from everlearn.agents.names import AGENTS as AGENTS
 from everlearn.agents.names import DEFAULT_SCHEDULE as DEFAULT_SCHEDULE
 from everlearn.agents.names import SCHEDULES as SCHEDULES
+from everlearn.agents.reading import check_design
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName, UserCodeError
 from everlearn.factories import call_factory, name_of, refuse_needy
