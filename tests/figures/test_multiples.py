@@ -8,7 +8,7 @@ from matplotlib import colors
 from matplotlib import pyplot as plt
 
 from everlearn.analysis.statistics import bands
-from everlearn.errors import InputError, UnknownName
+from everlearn.errors import InputError
 from everlearn.figures.multiples import average_rewards, looks, regrets
 from everlearn.results.arm import Arm
 from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM
@@ -108,10 +108,6 @@ def test_known_lines_are_drawn_where_they_are_known():
     figure = average_rewards(arms)
     assert [len(axes.get_lines()) for axes in figure.axes] == [3, 1]
     assert figure.axes[0].get_lines()[2].get_ydata() == [0.4, 0.4]
-    assert labels(average_rewards(arms, references=["always fast"])) == ["smooth", "always fast"]
-    assert labels(average_rewards(arms, references=["optimum"])) == ["smooth", OPTIMUM]
-    with pytest.raises(UnknownName):
-        average_rewards(arms, references=["best"])
 
 
 def test_of_too_many_lines_the_optimum_is_drawn():

@@ -49,14 +49,6 @@ def test_a_cell_is_the_mean_of_its_arm():
     assert sorted(text.get_text() for text in axes.texts) == ["0", "0.01", "0.1", "0.11", "0.2", "0.21"]
 
 
-def test_axes_of_ones_own():
-    arms = grid(agent_phase=[1, 2], task_window=[1, 2, 3])
-    (axes,) = maps(heat_maps(arms, parameters=("agent.phase", "task.window")))
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("agent.phase", "task.window")
-    with pytest.raises(UnknownName, check=refusal("parameters", "agent.phases")):
-        heat_maps(arms, parameters=("agent.phases", "task.window"))
-
-
 def test_a_third_parameter_makes_further_panels():
     figure = heat_maps(grid(agent_a=[1, 2, 3], agent_b=[1, 2, 3], task_window=[4, 5]))
     assert [axes.get_title() for axes in maps(figure)] == ["shop: smooth (window=4)", "shop: smooth (window=5)"]

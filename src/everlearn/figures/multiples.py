@@ -10,12 +10,12 @@ import numpy as np
 
 from everlearn.analysis.names import agent_names, optimum_lines, task_names
 from everlearn.analysis.statistics import bands
-from everlearn.errors import InputError, UnknownName, require
+from everlearn.errors import InputError, require
 from everlearn.figures.panels import MOST_IN_LEGEND, entitle, explain, figure_of, label_ends, name_axes, panels
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES, house_style
 from everlearn.protocol import Table
 from everlearn.results.arm import Arm, grouped
-from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM, called, label
+from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM, label
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -42,11 +42,10 @@ class _Curve(NamedTuple):
     high: Table
 
 
-def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: Sequence[str] | None = None) -> Figure:
+def average_rewards(arms: Sequence[Arm]) -> Figure:
     """Draw the cumulative average reward over time: its mean over units, a bootstrap band, and reference lines.
 
-    ``references`` names the lines to draw.  By default all are drawn; if there are more than four, which no one could
-    tell apart, only those of the best policies.
+    If there are more than four lines, which no one could tell apart, only those of the best policies are drawn.
 
     Examples
     --------
@@ -58,8 +57,8 @@ def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: S
 
     """
     require(bool(arms), "arms", [], "give at least one")
-    styles = dict(zip(_choose_lines(arms, references), cycle(REFERENCE_STYLES), strict=False))
-    tasks = _curves(arms, [arm.average_reward for arm in arms], confidence)
+    styles = dict(zip(_choose_lines(arms), cycle(REFERENCE_STYLES), strict=False))
+    tasks = _curves(arms, [arm.average_reward for arm in arms])
     with house_style():
         figure, handles = _figure(tasks)
         lines: dict[str, Artist] = {}
@@ -70,11 +69,11 @@ def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: S
                 lines[name] = axes.axhline(heights[name], **look, linewidth=1.1, zorder=1)
         name_axes(figure.axes, "time step", "cumulative average reward")
         known = [(f"{name}, known" if name in handles else name, line) for name, line in lines.items()]
-        explain(figure, [*_unnamed(figure, handles), *known], _note(arms, confidence))
+        explain(figure, [*_unnamed(figure, handles), *known], _note(arms))
     return figure
 
 
-def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
+def regrets(arms: Sequence[Arm]) -> Figure:
     """Draw the realized regret (Section 1.2) over time, both logarithmic: its mean over units and a band.
 
     The curve has a gap wherever the mean is not positive.  Arms without an optimum are left out.
@@ -90,7 +89,7 @@ def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
     known = [arm for arm in arms if arm.regret is not None]
     if not known:
         raise InputError("arms", [arm.task for arm in arms], "no optimum is known; draw average rewards instead")
-    tasks = [_positive(curves) for curves in _regret_curves(known, confidence)]
+    tasks = [_positive(curves) for curves in _regret_curves(known)]
     with house_style():
         figure, handles = _figure(tasks)
         for axes, curves in zip(figure.axes, tasks, strict=True):
@@ -98,7 +97,7 @@ def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
                 axes.text(0.5, 0.5, "nowhere positive", transform=axes.transAxes, ha="center", va="center", fontsize=10)
             axes.set_yscale("log")
         name_axes(figure.axes, "time step", "realized regret")
-        note = f"regret against the {OPTIMUM}; {_note(known, confidence)}"
+        note = f"regret against the {OPTIMUM}; {_note(known)}"
         if any(arm.optimum_upper is not None for arm in known):
             note += "; if bounds of the optimum are known, from the lower to the upper"
         explain(figure, _unnamed(figure, handles), note)
@@ -117,19 +116,19 @@ def looks(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _curves(arms: Sequence[Arm], tables: Sequence[Table], confidence: float) -> list[list[_Curve]]:
+def _curves(arms: Sequence[Arm], tables: Sequence[Table]) -> list[list[_Curve]]:
     """Return the curves to draw, task by task."""
     curves = [
-        _Curve(task, agent, arm, table.mean(axis=0), *bands(table, confidence))
+        _Curve(task, agent, arm, table.mean(axis=0), *bands(table))
         for task, agent, arm, table in zip(task_names(arms), agent_names(arms), arms, tables, strict=True)
     ]
     return list(grouped(curves, lambda curve: curve.task).values())
 
 
-def _regret_curves(arms: Sequence[Arm], confidence: float) -> list[list[_Curve]]:
+def _regret_curves(arms: Sequence[Arm]) -> list[list[_Curve]]:
     """Return the curves of regret; a band reaches up to the regret against the upper bound of the optimum."""
     upper = [arm.against_upper or arm for arm in arms]
-    curves, others = (_curves(each, [np.asarray(arm.regret) for arm in each], confidence) for each in (arms, upper))
+    curves, others = (_curves(each, [np.asarray(arm.regret) for arm in each]) for each in (arms, upper))
     return [
         [_reaching(curve, other) for curve, other in zip(*panel, strict=True)]
         for panel in zip(curves, others, strict=True)
@@ -185,15 +184,10 @@ def _draw(axes: Axes, curve: _Curve, appearance: Mapping[str, Mapping[str, Any]]
     return axes.plot(curve.arm.times, curve.mean, **look, linewidth=1.5, markersize=4.5, markevery=marks)[0]
 
 
-def _choose_lines(arms: Sequence[Arm], references: Sequence[str] | None) -> list[str]:
+def _choose_lines(arms: Sequence[Arm]) -> list[str]:
     """Return the names of the reference lines to draw."""
     names = list(_heights(arms))
-    if references is None:
-        return names if len(names) <= len(REFERENCE_STYLES) else [name for name in names if name in FIRST]
-    for given in references:
-        if not any(called(name, given) for name in names):
-            raise UnknownName("references", given, names)
-    return [name for given in references for name in names if called(name, given)]
+    return names if len(names) <= len(REFERENCE_STYLES) else [name for name in names if name in FIRST]
 
 
 def _heights(arms: Iterable[Arm]) -> dict[str, float]:
@@ -206,10 +200,10 @@ def _heights(arms: Iterable[Arm]) -> dict[str, float]:
     return {**{name: heights[name] for name in FIRST if name in heights}, **heights}
 
 
-def _note(arms: Sequence[Arm], confidence: float) -> str:
+def _note(arms: Sequence[Arm]) -> str:
     units = sorted({arm.units for arm in arms})
     kinds = " or ".join(dict.fromkeys(f"{arm.unit}s" for arm in arms))
     if units == [1]:
         return f"one of the {kinds} each, so no interval"
     many = f"{units[0]:,}" if len(units) == 1 else f"{units[0]:,} to {units[-1]:,}"
-    return f"means over {many} {kinds}; bands are {100 * confidence:g}% bootstrap intervals at each time"
+    return f"means over {many} {kinds}; bands are 95% bootstrap intervals at each time"

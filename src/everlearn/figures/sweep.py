@@ -12,7 +12,7 @@ import numpy as np
 from everlearn.analysis.measures import MEASURES, measurable, measured
 from everlearn.analysis.names import described, varying, written
 from everlearn.analysis.statistics import interval
-from everlearn.errors import InputError, UnknownName, require
+from everlearn.errors import InputError, require
 from everlearn.figures.panels import entitle, figure_of, panels
 from everlearn.figures.style import PALETTE, house_style
 from everlearn.protocol import Table
@@ -43,15 +43,10 @@ def swept(arms: Sequence[Arm]) -> list[str]:
     return sorted(counts, key=lambda name: -counts[name])
 
 
-def heat_maps(
-    arms: Sequence[Arm],
-    measure: str = "final",
-    parameters: tuple[str, str] | None = None,
-    confidence: float = 0.95,
-) -> Figure:
+def heat_maps(arms: Sequence[Arm], measure: str = "final") -> Figure:
     """Draw the mean of a measure over the parameters that were swept, one panel per task and agent.
 
-    Two parameters make a heat map, by default those with most values.  Further parameters make further panels; nothing
+    Two parameters make a heat map: those with most values.  Further parameters make further panels; nothing
     is averaged over them.  One parameter makes a line, with an interval at each value.  Brighter cells are better.
     Agents that were not swept, and arms of which the measure is not known, are left out.
 
@@ -65,12 +60,8 @@ def heat_maps(
 
     """
     known = [arm for arm in arms if measurable(arm, measure)]
-    varied = swept(known)
-    for name in parameters or ():
-        if name not in varied:
-            raise UnknownName("parameters", name, varied)
     groups = grouped(known, lambda arm: repr((arm.task, arm.agent))).values()
-    shown = [panel for group in groups for panel in _split(group, measure, parameters)]
+    shown = [panel for group in groups for panel in _split(group, measure)]
     if not shown:
         remedy = "in none does an agent have a parameter with two values or more; sweep one"
         raise InputError("arms", sorted({f"{arm.task}: {arm.agent}" for arm in known}), remedy)
@@ -83,15 +74,14 @@ def heat_maps(
                 means = [sample.mean() for each in same_task for sample in each.samples]
                 _draw_map(axes, panel, measure, min(means), max(means))
             else:
-                _draw_line(axes, panel, measure, confidence)
+                _draw_line(axes, panel, measure)
     return figure_of(grid[0])
 
 
-def _split(group: Sequence[Arm], measure: str, parameters: Sequence[str] | None) -> list[_Panel]:
+def _split(group: Sequence[Arm], measure: str) -> list[_Panel]:
     """Return the panels of one agent on one task: one for each combination of the parameters without an axis."""
     varied = swept(group)
-    chosen = [name for name in parameters or varied if name in varied][:2]
-    others = [name for name in varied if name not in chosen]
+    chosen, others = varied[:2], varied[2:]
     shown = []
     for detail, arms in grouped(group if chosen else (), lambda arm: described(arm.settings, others)).items():
         title = f"{group[0].task}: {group[0].agent}" + (f" ({detail})" if detail else "")
@@ -148,14 +138,14 @@ def _draw_map(axes: Axes, panel: _Panel, measure: str, least: float, greatest: f
     bar.ax.tick_params(labelsize=9)
 
 
-def _draw_line(axes: Axes, panel: _Panel, measure: str, confidence: float) -> None:
+def _draw_line(axes: Axes, panel: _Panel, measure: str) -> None:
     ((name, values),) = panel.values.items()
     pairs = sorted(
         zip(panel.arms, panel.samples, strict=True), key=lambda pair: values.index(pair[0].settings.get(name))
     )
     samples = [sample for _, sample in pairs]
     means = np.array([sample.mean() for sample in samples])
-    bars = np.abs(np.array([interval(sample, confidence) for sample in samples]) - means[:, None]).T
+    bars = np.abs(np.array([interval(sample) for sample in samples]) - means[:, None]).T
     numeric = is_numeric(values)
     places = values if numeric else list(range(len(values)))
     # Only between numbers does a line mean anything.
@@ -166,7 +156,7 @@ def _draw_line(axes: Axes, panel: _Panel, measure: str, confidence: float) -> No
     elif min(values) > 0 and max(values) >= 20 * min(values):
         axes.set_xscale("log")
     axes.set_xlabel(name, fontsize=10)
-    axes.set_ylabel(_label(measure, f"{100 * confidence:g}% intervals"), fontsize=9)
+    axes.set_ylabel(_label(measure, "95% intervals"), fontsize=9)
 
 
 def _label(measure: str, remark: str) -> str:

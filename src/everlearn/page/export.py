@@ -56,18 +56,18 @@ def export(path: Path) -> Path:
 
 
 @cache
-def embedded(steps: int = STEPS) -> dict[str, Any]:
+def embedded() -> dict[str, Any]:
     """Return what the engine in the browser cannot compute to the last bit."""
     station = ServiceStation()
     return {
-        "steps": steps,
+        "steps": STEPS,
         "arrival": [station.arrival_probability(longest) for longest in range(1, station.cap + 1)],
         "rows": [_rows(station, longest) for longest in range(1, station.cap + 1)],
         "seeds": [
             {name: _words(seed, whose) for name, whose in (("environment", ENVIRONMENT), ("agent", AGENT))}
             for seed in range(1, SEEDS + 1)
         ],
-        "schedules": {"practical": _schedule(practical(), steps), "smooth": _schedule(smooth(), steps)},
+        "schedules": {"practical": _schedule(practical()), "smooth": _schedule(smooth())},
     }
 
 
@@ -96,8 +96,8 @@ def _words(seed: int, whose: int) -> list[str]:
     return [str(word) for word in words(stream(seed, 0, whose)).tolist()]
 
 
-def _schedule(schedule: Schedule, steps: int) -> dict[str, Any]:
-    block = Timeline(schedule).next(steps)
+def _schedule(schedule: Schedule) -> dict[str, Any]:
+    block = Timeline(schedule).next(STEPS)
     return {
         "horizon": encode(block.horizon),
         "optimism": encode(block.optimism),

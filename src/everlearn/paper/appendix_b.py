@@ -45,7 +45,7 @@ def closed_form_derivative(epsilon: float = 0.0) -> float:
     return float(closed_form_average(complex(epsilon, _STEP)).imag / _STEP)
 
 
-def closed_form_half_second_derivative(epsilon: float = 0.0) -> float:
-    """Return half the second derivative of the closed form."""
-    high, low = (closed_form_derivative(epsilon + sign * _DIFFERENCE) for sign in (1, -1))
+def closed_form_half_second_derivative() -> float:
+    """Return half the second derivative of the closed form at epsilon = 0."""
+    high, low = (closed_form_derivative(sign * _DIFFERENCE) for sign in (1, -1))
     return (high - low) / (4 * _DIFFERENCE)

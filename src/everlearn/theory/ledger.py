@@ -116,17 +116,12 @@ def _printed(steps: float, chosen: Choices) -> dict[str, Bound]:
     return {bound.label: bound._replace(horizon=choice.horizon) for bound, choice in found}
 
 
-def repaired(theory: Theory, steps: float, horizon: Horizons = None) -> dict[str, Bound]:
+def _repaired(theory: Theory, steps: float, chosen: Choices) -> dict[str, Bound]:
     """Return the repaired bounds, by label.
 
-    The tau of the bounds for a growing horizon is free, from max(1, tau_pi) on (E10); it is ``horizon`` if that is
+    The tau of the bounds for a growing horizon is free, from max(1, tau_pi) on (E10); it is the given one if that is
     more, and by default the one with which the bound is least, as far as was tried.
     """
-    chosen = chosen_horizons(theory, steps, horizon)
-    return {} if chosen is None else _repaired(theory, steps, chosen)
-
-
-def _repaired(theory: Theory, steps: float, chosen: Choices) -> dict[str, Bound]:
     at, tau, own, fixed = chosen.at, chosen.averaging_time, chosen.own, chosen.fixed
     alone: dict[str, Any] = {"horizon": fixed.horizon, "distortion": fixed.distortion, **at}
     still, grown = {"averaging_time": tau, **alone}, {"averaging_time": tau, **chosen.grown.growing, **at}
