@@ -226,10 +226,10 @@ def test_a_waiting_step_keeps_no_copy_of_a_memory_that_is_empty():
     sparse, full = (make(agent="network", parameters={"agent.hidden": 4}, reward_delay=3) for _ in range(2))
     for core in (sparse, full):
         core.apply(core.prepare("x", executed="a"))
-        assert core.memories == {1: None}
+        assert [each.memory for each in core.waiting.values()] == [None]
         assert "memories" not in core.snapshot().more
         core.apply(core.prepare("y", executed="b", reward=1.0))
-    full.memories[1] = np.zeros_like(full.agent.knowledge.traces)
+    full.waiting[1] = full.waiting[1]._replace(memory=np.zeros_like(full.agent.knowledge.traces))
     traces = sparse.agent.knowledge.traces.copy()
     assert traces.any()
     for core in (sparse, full):

@@ -14,7 +14,6 @@ from types import EllipsisType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.prices import MEASURES, Measures, measured
@@ -37,6 +36,7 @@ from everlearn.durable.entry import (
 )
 from everlearn.durable.promotion import NEVER, Rule, RuleState, pack_mode
 from everlearn.durable.setup import Setup
+from everlearn.durable.waiting import Awaited, Waiting
 from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, LabelError, RewardError, require
 from everlearn.labels import as_label, few
 from everlearn.protocol import Experience, Label
@@ -60,9 +60,7 @@ class Core:
         self.changed: dict[str, Any] | None = None  # the last change that was accepted: its step, and what changed
         self.failures: dict[int, Failed] = {}  # the rows of the journal from which it is known that it cannot learn
         self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
-        self.waiting: dict[int, tuple[Experience, Measures]] = {}  # by step, what happened, if its reward is to come
-        # By the same steps, the memory of the design before each; None stands for zeros.
-        self.memories: dict[int, NDArray[Any] | None] = {}
+        self.waiting = Waiting()  # the steps whose rewards are to come
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
         self.rule_state = RuleState()  # what the promotion rule knows
         self._mode = Mode.LEARN
@@ -448,9 +446,9 @@ class Core:
         if state != self.agent.situation:  # a log that begins in another state
             self.agent.move(state)
         if reward is None:
-            self.waiting[step] = Experience(state, action, index, math.nan, following), measures
             memory = self.agent.exchange_memory()
-            self.memories[step] = memory if memory is not None and memory.any() else None  # None for zeros
+            kept = memory if memory is not None and memory.any() else None
+            self.waiting[step] = Awaited(Experience(state, action, index, math.nan, following), measures, kept)
         if reward is not None and self._learns(state, action):
             self._learn(state, action, index, reward, following, measures)
         else:
@@ -461,17 +459,14 @@ class Core:
         if reward is not None and kind == Kind.OBSERVED:
             self.gauge.add(reward, step, **measures) if measures else self.gauge.add(reward, step)
         if self.waiting:
-            expired = step - self._delay  # what has not come by now is not learned from
-            self.waiting.pop(expired, None)
-            self.memories.pop(expired, None)
+            self.waiting.pop(step - self._delay, None)  # what has not come by now is not learned from
 
     def _complete(self, entry: Entry) -> None:
         """Learn from a step whose reward has come; the aleatoric state and the pending action stay."""
         waited, reward = self.waiting.pop(entry.rewarded, None), entry.reward
-        memory = self.memories.pop(entry.rewarded, None)
         if waited is None or reward is None or not math.isfinite(reward):
             raise Corrupt("a reward of a step that has one, or that is not there", row=entry.seq)
-        experience, measures = waited
+        experience, measures, memory = waited
         state, action, index, _, following = experience
         if self._learns(state, action):
             pending = self.agent.pending
@@ -516,13 +511,7 @@ class Core:
     def snapshot(self) -> Checkpoint:
         """Return everything that it is."""
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
-        if self.waiting:
-            more["waiting"] = [
-                [step, *map(int, (*e[:3], e[4])), *([measures] if measures else [])]
-                for step, (e, measures) in self.waiting.items()
-            ]
-            kept = {str(step): memory.tolist() for step, memory in self.memories.items() if memory is not None}
-            more |= {"memories": kept} if kept else {}
+        more |= self.waiting.document()
         if self.setup.promotion is not None or self.rule_state.promotions:
             more["trial"] = self.rule_state.document()
         if self.noted and self.agent.pending is not None:
@@ -547,12 +536,7 @@ class Core:
         self.failure = Failed(*more["failure"]) if "failure" in more else None
         self.rule_state = RuleState.read(more["trial"]) if "trial" in more else RuleState()
         self._plan_look()
-        self.noted, waiting = more.get("noted", {}), more.get("waiting", [])
-        self.waiting = {
-            step: (Experience(s, a, o, math.nan, following), *(measures or [{}]))
-            for step, s, a, o, following, *measures in waiting
-        }
-        self.memories = {int(step): np.array(memory) for step, memory in more.get("memories", {}).items()}
+        self.noted, self.waiting = more.get("noted", {}), Waiting.read(more)
         if more["gauge"] is not None:  # a snapshot of an earlier version may have none
             self.gauge.restore(more["gauge"])
         self.note_snapshot()
