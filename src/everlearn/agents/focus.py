@@ -143,10 +143,16 @@ def sweep_clipped(knowledge: Clipped) -> None:
     """Apply the operator once to the values; write what it makes of them to ``q``, and by how much they change."""
     pairs = knowledge.pairs
     v = knowledge.values[VALUE]
+    unvisited = -1.0  # what follows a pair that was never visited is the same for all of them
     for s in range(len(v)):
         best = -math.inf
         for a in range(pairs.shape[1]):
-            following = hoped_value(pairs[s, a], v, knowledge.span)
+            if pairs[s, a, VISITS] > 0.0 or unvisited < 0.0:
+                following = hoped_value(pairs[s, a], v, knowledge.span)
+                if pairs[s, a, VISITS] == 0.0:
+                    unvisited = following
+            else:
+                following = unvisited
             knowledge.q[s, a] = pairs[s, a, REWARD] + knowledge.discount * following
             best = choose(pairs, knowledge.plan, s, a, knowledge.q[s, a], best)
         knowledge.values[CHANGE, s] = best - v[s]
