@@ -1,4 +1,4 @@
-"""UCRL2B, UCRL3 and KL-UCRL written down again from their definitions, in plain NumPy, from the whole history."""
+"""UCRL2B, UCRL3, KL-UCRL and FOCUS written down again from their definitions, in plain NumPy, from what was seen."""
 
 from __future__ import annotations
 
@@ -159,3 +159,54 @@ class KlUcrl(Ucrl2b):
         if np.ptp(W) == 0 or f(W.max() + 1e-13) < radius:  # nu is so close that the best has everything
             return float(W.max())
         return float(row(brentq(lambda nu: f(nu) - radius, W.max() + 1e-13, W.max() + 1e6, xtol=1e-13, rtol=1e-15)) @ W)
+
+
+class Focus:
+    """Algorithm 1 of Zamir, Zurek and Chen (2026); ``bound`` adds their empirical Bernstein bound to rewards.
+
+    Ties go to the action that was visited least before the plan, then to the first.
+    """
+
+    def __init__(self, states: int, actions: int, T: int, gamma: float, delta: float, H: float) -> None:
+        self.S, self.A, self.gamma, self.H = states, actions, gamma, H
+        self.t, self.k, self.scale, self.bound = 1, 1, 1.0, False
+        self.U = math.log(1 / (delta / (9 * states**2 * actions * T)))
+        self.N, self.n = np.zeros((states, actions, states)), np.zeros((states, actions))
+        self.rewards: dict[tuple[int, int], list[float]] = {pair: [] for pair in np.ndindex(states, actions)}
+        self.Q = np.full((states, actions), 1 / (1 - gamma))
+
+    def act(self, s: int) -> int:
+        tied = np.flatnonzero(self.Q[s] > self.Q[s].max() - 1e-8)
+        return int(min(tied, key=lambda a: self.n[s, a]))
+
+    def learn(self, s: int, a: int, r: float, following: int) -> None:
+        self.N[s, a, following] += 1
+        self.rewards[s, a].append(r)
+        if math.log2(self.N[s, a].sum()).is_integer():
+            self.plan()
+        self.t += 1
+
+    def plan(self) -> None:
+        self.k += 1
+        self.epsilon = 1 / (self.t * (1 - self.gamma))
+        self.n = self.N.sum(axis=2)
+        self.P = np.where(self.n[..., None] > 0, self.N / np.maximum(self.n, 1)[..., None], 1 / self.S)
+        self.r = np.array([[self.reward(self.rewards[s, a]) for a in range(self.A)] for s in range(self.S)])
+        m = 1 / (1 - self.gamma) * math.log((1 + 32 * self.H * self.U) / (self.epsilon * (1 - self.gamma)))
+        self.Q = self.apply(np.zeros((self.S, self.A)), math.ceil(m))
+
+    def reward(self, seen: list[float]) -> float:
+        if not seen:
+            return 1.0
+        spread = 2 * math.sqrt(np.var(seen) * self.U / len(seen)) + 14 * self.U / (3 * len(seen))
+        return min(1.0, float(np.mean(seen)) + self.bound * self.scale * spread)
+
+    def apply(self, Q: np.ndarray, times: int = 1) -> np.ndarray:
+        each = self.U / np.maximum(self.n, 1)
+        for _ in range(times):
+            V = Q.max(axis=1)
+            V = np.minimum(V, V.min() + self.H)
+            mean = self.P @ V
+            variance = np.maximum(self.P @ (V - V.min()) ** 2 - (mean - V.min()) ** 2, 0)
+            Q = self.r + self.gamma * (mean + self.scale * np.maximum(4 * np.sqrt(variance * each), 32 * self.H * each))
+        return Q

@@ -11,6 +11,7 @@ from everlearn.agents.checks import MOST_ENTRIES
 from everlearn.agents.counts import EARNED
 from everlearn.agents.knowledge import arrays
 from everlearn.errors import InputError
+from tests.conformance.brief import make_agent
 from tests.refusal import refusal
 from tests.worlds import environment_stream, random_mdp
 
@@ -20,10 +21,10 @@ def ring(states: int) -> el.Task:
     return el.mdp([step, step], np.linspace(0, 1, 2 * states).reshape(states, 2), name="ring")
 
 
-@pytest.mark.parametrize("agent", ["ucrl2", "kl-ucrl", "tsde", "psrl", "imed-rl", "med-rl"])
+@pytest.mark.parametrize("agent", ["ucrl2", "kl-ucrl", "focus", "tsde", "psrl", "imed-rl", "med-rl"])
 def test_a_task_too_large_is_refused(agent):
     with pytest.raises(InputError, check=refusal("agent", agent)):
-        el.Agent(ring(2739), agent)
+        make_agent(ring(2739), agent)
 
 
 def test_a_larger_model_is_refused_earlier():
@@ -33,20 +34,20 @@ def test_a_larger_model_is_refused_earlier():
 
 
 @pytest.mark.parametrize(
-    ("agent", "tables"), [("ucrl2", 1), ("kl-ucrl", 1), ("tsde", 2), ("imed-rl", 2), ("ucrl2b", 3)]
+    ("agent", "tables"), [("ucrl2", 1), ("kl-ucrl", 1), ("focus", 1), ("tsde", 2), ("imed-rl", 2), ("ucrl2b", 3)]
 )
 def test_the_largest_fits(agent, tables):
     states = 100
-    knowledge = el.Agent(ring(states), agent).knowledge
+    knowledge = make_agent(ring(states), agent).knowledge
     entries = sum(array.nbytes for array in arrays(knowledge).values()) / (2 * states**2)
     assert entries < 8 * tables * 1.1
     assert min(1, 2 / tables) * MOST_ENTRIES * 8 * tables < 256e6
 
 
-@pytest.mark.parametrize("agent", ["ucrl2", "ucrl2b", "kl-ucrl", "tsde", "psrl", "imed-rl", "med-rl"])
+@pytest.mark.parametrize("agent", ["ucrl2", "ucrl2b", "kl-ucrl", "focus", "tsde", "psrl", "imed-rl", "med-rl"])
 @pytest.mark.parametrize("task", [random_mdp(3, scale=4e6, low=-1e6), "service-station"], ids=["mdp", "raw"])
 def test_counts_are_those_of_what_happened(agent, task):
-    one = el.Agent(task, agent, seed=2)
+    one = make_agent(task, agent, seed=2)
     states, actions = one.indexed.states, one.indexed.actions
     environment, reward_range = one.task.start(environment_stream(2)), one.task.reward
     counts, earned = np.zeros((states, actions, states)), np.zeros((states, actions))

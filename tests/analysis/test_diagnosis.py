@@ -88,6 +88,8 @@ def test_the_horizon_of_every_agent_is_blamed_as_that_of_the_papers_is():
         ("ucb-h", {"agent.horizon": 3}, 3.0),
         ("optimistic-q", {"agent.horizon": 7.0}, 7.0),
         ("optimistic-q", {}, best_horizon(12, 30, 1.0, 0.05)),
+        ("focus", {}, 30.0),
+        ("focus", {"agent.horizon": 7.0}, 7.0),
         ("planner", {}, 12.0),
         (q_learning(horizon=4.0), {}, 4.0),
         ("discounted-subroutine", {}, 10.0),

@@ -34,6 +34,18 @@ MISTAKES = [
     ),
     line(
         "agents",
+        "a bonus larger than the proof allows",
+        "el.Agent(\"service-station\", \"focus\", parameters={'agent.duration': 1000, 'agent.scale': 2})",
+        "agent.scale: 2.0; give a number from 0 to 1; with more, values may never settle",
+    ),
+    line(
+        "agents",
+        "rewards of a plan that are unknown",
+        "el.Agent(\"service-station\", \"focus\", parameters={'agent.duration': 1000, 'agent.rewards': 'known'})",
+        "agent.rewards: 'known'; give bound or mean",
+    ),
+    line(
+        "agents",
         "a prior that is too small",
         'el.Agent("service-station", "tsde", parameters={\'agent.prior\': 0})',
         "agent.prior: 0.0; give a number from 1e-300 to 1e+300",

@@ -22,7 +22,7 @@ PARAMETERS = {
     "discounted": {"agent.duration": 1000},
     "optimistic-q": {"agent.duration": 1000, "agent.horizon": 10},  # which else follows from the number of actions
 }
-PARAMETERS |= {"ucb-h": {"agent.duration": 1000}, "discounted-subroutine": {"agent.duration": 1000}}
+PARAMETERS |= {name: {"agent.duration": 1000} for name in ("ucb-h", "discounted-subroutine", "focus")}
 
 
 def make(design: str, actions: list[str] = ACTIONS, **more: object) -> Core:

@@ -16,6 +16,7 @@ AGENTS: dict[str, str] = {
     "ucrl2b": "everlearn.agents.ucrl2b:ucrl2b",
     "ucrl3": "everlearn.agents.ucrl3:ucrl3",
     "kl-ucrl": "everlearn.agents.kl_ucrl:kl_ucrl",
+    "focus": "everlearn.agents.focus:focus",
     "tsde": "everlearn.agents.tsde:tsde",
     "psrl": "everlearn.agents.psrl:psrl",
     "imed-rl": "everlearn.agents.imed_rl:imed_rl",
