@@ -83,6 +83,12 @@ def make_design(
     if callable(factory) and not isinstance(factory, Design):
         refuse_needy(factory, given, "agent", WANTED_AGENT, (Design,))
     known = parameters(factory) if callable(factory) else {}
+    inner = None
+    if is_ours(factory) and "of" in known:  # what it does not take itself is for the agent that it is made from
+        theirs = {name: chosen.pop(name) for name in [*chosen] if name not in known}
+        of = chosen.pop("of", known["of"].default)
+        inner = make_design(of, theirs, schedule=schedule, schedule_chosen=schedule_chosen, duration=duration)
+        chosen["of"], schedule, schedule_chosen = inner, None, None
     if "schedule" not in known and (schedule is not None or schedule_chosen):
         value = schedule if schedule is not None else f"schedule.{next(iter(schedule_chosen or ()))}"
         raise InputError("schedule", value, f"the agent {name_of(given)!r} takes no schedule; leave it out")
@@ -103,6 +109,8 @@ def make_design(
         remedy = f"returned {kind_of(design)}, not a design; return one, as in el.Design(build, act, learn)"
         raise InputError("agent", name_of(given), remedy)
     values.pop("schedule", None)
+    if inner is not None:
+        values = {**values, "of": inner.name, **inner.parameters}
     return _check_own(replace(design, name=_name(given, design), parameters=values))
 
 
@@ -134,4 +142,4 @@ def _check_own(design: Design) -> Design:
 def takes_schedule(given: object) -> bool:
     """Tell whether an agent takes a schedule."""
     factory = locate(given, AGENTS, "agent") if isinstance(given, str) else given
-    return callable(factory) and "schedule" in parameters(factory)
+    return callable(factory) and not {"schedule", "of"}.isdisjoint(parameters(factory))
