@@ -6,8 +6,8 @@ to begin another record.  Until then the agent takes the same actions as the oth
 
 The idea, and the windows of doubling lengths, are those of MASTER (Chen-Yu Wei and Haipeng Luo, "Non-stationary
 Reinforcement Learning without Prior Knowledge: An Optimal Black-box Approach", COLT 2021).  MASTER runs instances of
-the other agent on many time scales and compares rewards with the optimistic values that each instance computes, which
-bounds the regret.  Here there is one instance, and rewards are compared with earlier rewards, because few agents compute
+the other agent on many time scales, and compares rewards with the optimistic values that each instance computes, which
+bounds the regret.  Here there is one instance, and rewards are compared with earlier rewards, because few agents have
 such values.  So no bound holds, and a change that only offers something better goes unnoticed.
 
 The other agent counts its steps from the restart: its ``now.t`` is 1 at the first step after it.  The other values of a
@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import importlib
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ from everlearn.agents.guard import build_knowledge
 from everlearn.agents.knowledge import arrays
 from everlearn.agents.names import DEFAULT_AGENT
 from everlearn.agents.registry import make_design
-from everlearn.errors import InputError
+from everlearn.agents.spec import split
+from everlearn.errors import require
 from everlearn.protocol import Act, Experience, Knowledge, Learn, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
@@ -46,10 +48,12 @@ the two parameters."""
 
 
 @cache
-def class_for(kind: type) -> Any:
+def class_for(kind: Any) -> Any:
     """Return the class of the knowledge of an agent that is made from another: the fields of both."""
-    fields = kind._fields  # type: ignore[attr-defined]
-    made: Any = namedtuple("Restarting", [*fields, *(INITIAL + name for name in fields), *OWN])  # noqa: PYI024
+    make: Any = namedtuple
+    made = make("Restarting", [*kind._fields, *(INITIAL + name for name in kind._fields), *OWN])
+    for name in {*vars(kind)}.difference(dir(made)):  # what a user's class has besides
+        setattr(made, name, vars(kind)[name])
     made.__name__ = made.__qualname__ = f"{kind.__module__}:{kind.__qualname__}".replace(".", "/")
     made.__module__ = __name__ if kind.__module__ != "__main__" else "__main__"
     return made
@@ -60,7 +64,7 @@ def __getattr__(name: str) -> Any:
     module, colon, attribute = name.replace("/", ".").partition(":")
     if not colon:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return class_for(getattr(importlib.import_module(module), attribute))
+    return class_for(attrgetter(attribute)(importlib.import_module(module)))
 
 
 def since_restart(knowledge: Any, now: ScheduleValues) -> ScheduleValues:
@@ -124,50 +128,80 @@ def restarting(
     design: object = DEFAULT_AGENT,
     *,
     every: int = 0,
-    alarm: float = 5.0,
-    parameters: Mapping[str, Any] | None = None,
+    alarm: float = 3.0,
     schedule: object = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Design:
-    """Return a design made from another, which begins anew by a clock or when its rewards fall.
+    """Return a design made from another, which begins anew by a clock, or when its rewards fall.
+
+    It is for environments that change.  As long as it does not restart, it takes the same actions as the other.
 
     Parameters
     ----------
     design:
-        the design, or the name of one
+        the other design: a design, a function that makes one, or the name of one.  It may be user-defined
+    every:
+        the number of steps after which it restarts; 0: never
+    alarm:
+        it restarts if recent rewards are lower than earlier ones by more than so many standard errors
+        (:mod:`everlearn.agents.alarm`); 0: never
+    schedule:
+        the schedule of the other design, if it takes one
+    parameters:
+        parameters of the other design and of its schedule, as in ``{"agent.prior": 1}``
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> design = el.restarting("tsde", every=1000, parameters={"agent.prior": 1})
+    >>> agent = el.Agent("riverswim", design)
+    >>> for _ in range(2500):
+    ...     reward = agent.observe("1", executed="right")
+    >>> agent.inspect()["restarts"].tolist(), agent.inspect()["N"].sum()
+    ([2.0], 500.0)
+
     """
-    chosen = {**(parameters or {}), "of": design, "every": every, "alarm": alarm}
-    return make_design("restarting", chosen, schedule=schedule)
+    parts = split(parameters or {})
+    require(not parts["task"], "parameters", next(iter(parts["task"]), None), "give parameters of the agent only")
+    other = make_design(design, parts["agent"], schedule=schedule, schedule_chosen=parts["schedule"])
+    return make_design("restarting", {"of": other, "every": every, "alarm": alarm})
 
 
-def restarting_agent(*, of: object = DEFAULT_AGENT, every: int = 0, alarm: float = 5.0) -> Design:
+def restarting_agent(*, of: str | Design = DEFAULT_AGENT, every: int = 0, alarm: float = 3.0) -> Design:
     """Restart another agent by a clock, or when its rewards fall (in the spirit of MASTER, Wei and Luo, 2021).
+
+    All parameters but these, and the schedule, are those of the other agent.
 
     Parameters
     ----------
     of:
-        the other agent.  All other parameters are passed to it, and so is the schedule
+        the other agent, by its name; :func:`everlearn.restarting` also takes designs
     every:
         the number of steps after which it restarts; 0: never
     alarm:
-        it restarts if recent rewards fall by about so many standard errors; 0: never.  See
-        :mod:`everlearn.agents.alarm`
+        it restarts if recent rewards are lower than earlier ones by more than so many standard errors; 0: never
 
     """
-    inner = of if isinstance(of, Design) else make_design(of)
+    other = of if isinstance(of, Design) else make_design(of)
     check_at_least(0, every=every, alarm=alarm)
+    require(other.inner is None, "agent.of", other.name, "restarts already; give the agent that it is made from")
 
     def build(indexed: IndexedTask) -> Knowledge:
-        knowledge = build_knowledge(inner, indexed)
+        knowledge = build_knowledge(other, indexed)
+        taken = {*OWN, *(INITIAL + name for name in knowledge._fields)}.intersection(knowledge._fields)
+        require(not taken, "agent.of", other.name, f"has fields with names that are used here: {sorted(taken)}")
         initial = {name: array.copy() for name, array in arrays(knowledge).items()}
         for array in initial.values():
             array.flags.writeable = False
-        own = np.zeros(2, dtype=np.int64), begin_record(), every, float(alarm)
         copies = [initial.get(name, ()) for name in knowledge._fields]
-        return class_for(type(knowledge))(*knowledge, *copies, *own)
+        own = np.zeros(2, dtype=np.int64), begin_record(), every, float(alarm)
+        kind: Any = type(knowledge)
+        return class_for(kind)(*knowledge, *copies, *own)
 
     def inspect(knowledge: Any, now: ScheduleValues) -> dict[str, Table]:
-        tables = {} if inner.inspect is None else inner.inspect(knowledge, since_restart(knowledge, now))
-        return {**tables, "restarts": knowledge.restarts[1:].astype(float)}
+        tables = {} if other.inspect is None else other.inspect(knowledge, since_restart(knowledge, now))
+        return {**tables, "restarts": knowledge.restarts[1:].astype(np.float64)}
 
-    act, learn = _with_restarts(inner.act, inner.learn)
-    return replace(inner, build=build, act=act, learn=learn, inspect=inspect, by_state=False, inner=inner, name="restarting")
+    act, learn = _with_restarts(other.act, other.learn)
+    made: dict[str, Any] = {"build": build, "act": act, "learn": learn, "inspect": inspect, "by_state": False}
+    return replace(other, **made, inner=other, name="restarting")
