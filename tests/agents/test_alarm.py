@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from everlearn.agents.alarm import begin_record, falls
+from everlearn.agents.alarm import begin_record, count_window, falls, is_low
 
 
 def alarms(rewards: np.ndarray, alarm: float = 3.0) -> list[int]:
@@ -66,6 +66,16 @@ def test_it_is_the_rule_that_it_says(seed):
         first = literal(rewards)
         assert alarms(rewards)[:1] == ([] if first is None else [first])
     assert first is not None
+
+
+@pytest.mark.parametrize("earlier", [15, 16, 30, 64, 65])
+@pytest.mark.parametrize("alarm", [0.5, 3.0])  # at 0.5 the deepest earlier drop decides
+def test_it_draws_the_line_where_it_says(earlier, alarm):
+    windows, record = np.random.default_rng(earlier).normal(size=earlier), begin_record()
+    for window in windows:
+        count_window(record, 0, window)
+    for low in np.linspace(0, -12, 241):
+        assert is_low(record, 0, low, alarm) == literally_low(np.append(windows, [low, low]), alarm)
 
 
 @pytest.mark.parametrize("before", [5_000, 20_000])

@@ -64,6 +64,7 @@ def test_afterwards_it_is_a_new_one(agent):
         assert literal.observe(environments[0].step(action)) == other.observe(environments[1].step(action))
         if t % every == 0:
             began[0] = t
+            assert not other.knowledge.record.any()
             for name, array in arrays(literal.knowledge).items():
                 array[...] = getattr(unused.knowledge, name)
         for name, array in arrays(literal.knowledge).items():
