@@ -43,6 +43,8 @@ REMEDIES: dict[str, tuple[str, Settings]] = {
     "smooth": ("growing-horizon", {"schedule": "smooth"} | {f"schedule.{name}": SMOOTH[name] for name in SMOOTH}),
     "planner": ("planner", {}),
     "versatile": ("versatile", {}),
+    "default, alarm": ("restarting", {}),
+    "planner, alarm": ("restarting", {"agent.of": "planner"}),
     "q-learning": ("q-learning", {}),
 }
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from everlearn.agents.frozen import freeze
     from everlearn.agents.policies import AleatoricPolicy
     from everlearn.agents.registry import AGENTS, SCHEDULES
+    from everlearn.agents.restarting import restarting
     from everlearn.agents.schedule import Schedule
     from everlearn.aleatoric.features import Features
     from everlearn.aleatoric.reward import Reward
@@ -92,6 +93,7 @@ _WHERE = {
     "play": "page.start",
     "regret": "analysis.regret",
     "replay": "analysis.replay",
+    "restarting": "agents.restarting",
     "run": "api",
     "seen_through": "tasks.views",
     "shadow_report": "analysis.shadow",
@@ -145,6 +147,7 @@ __all__ = [
     "play",
     "regret",
     "replay",
+    "restarting",
     "run",
     "seen_through",
     "shadow_report",

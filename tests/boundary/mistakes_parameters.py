@@ -57,6 +57,31 @@ MISTAKES = [
     ),
     line(
         "agents",
+        "an agent that restarts another that restarts",
+        'el.Agent("riverswim", "restarting", parameters={"agent.of": "restarting"})',
+        "agent.of: 'restarting'; restarts already; give the agent that it is made from",
+    ),
+    line(
+        "agents",
+        "a parameter that the agent to restart does not have",
+        'el.Agent("riverswim", "restarting", parameters={"agent.of": "psrl", "agent.phase": 5})',
+        "parameter: 'agent.phase'; known: agent.precision, agent.prior, agent.reward_prior, agent.rewards, "
+        "agent.sweeps (did you mean agent.sweeps?)",
+    ),
+    line(
+        "agents",
+        "a negative threshold of the alarm",
+        'el.restarting("tsde", alarm=-1)',
+        "agent.alarm: -1.0; give a finite number of at least 0",
+    ),
+    line(
+        "schedules",
+        "a schedule for an agent that restarts one without",
+        'el.restarting("tsde", schedule="smooth")',
+        "schedule: 'smooth'; the agent 'tsde' takes no schedule; leave it out",
+    ),
+    line(
+        "agents",
         "a completion that never happens",
         'el.Agent("service-station", "static", parameters={\'agent.slow_completion\': 0})',
         "agent.slow_completion: 0.0; give a probability in (0, 1]",

@@ -82,6 +82,8 @@ class Design:
         the next aleatoric state.  It is called when an agent moves to another state without learning
     explain:
         ``explain(knowledge, task)`` returns what it has learned as text for a person
+    inner:
+        the design that it was made from, as :func:`everlearn.restarting` does; it is user-defined if that one is
     duration:
         the number of steps of the run, if the agent takes it as a parameter; otherwise None
     name:
@@ -125,6 +127,7 @@ class Design:
     carry: Callable[[Knowledge, int, int], None] | None = None
     explain: Callable[[Knowledge, Task], str] | None = None
     policy_at: Callable[[Knowledge, int], Table] | None = None
+    inner: Design | None = None
     duration: int | None = None
     name: str = UNNAMED
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -140,7 +143,8 @@ class Design:
         """Whether it is user-defined: at least one function is not from this package.  It then runs with checks."""
         others = (self.policy, self.inspect, self.values, self.remember, self.carry, self.explain)
         functions = (self.build, self.act, self.learn, *others)
-        return any(not is_ours(function) for function in functions if function is not None)
+        users = any(not is_ours(function) for function in functions if function is not None)
+        return users or (self.inner is not None and self.inner.own)
 
     def __repr__(self) -> str:
         settings = settings_text(self.parameters)

@@ -33,6 +33,7 @@ AGENTS: dict[str, str] = {
     "q-lambda": "everlearn.agents.q_lambda:q_lambda",
     "network": "everlearn.agents.network:network",
     "actor-critic": "everlearn.agents.actor_critic:actor_critic",
+    "restarting": "everlearn.agents.restarting:restarting_agent",
     "always": "everlearn.agents.always:always",
 }
 """The registered agents: name to ``module:factory``.  Pass a name to :func:`everlearn.run`; ``everlearn agents`` lists

@@ -9,6 +9,7 @@ from typing import Any
 
 from everlearn.agents.design import UNNAMED, Design
 from everlearn.agents.names import AGENTS as AGENTS
+from everlearn.agents.names import DEFAULT_AGENT
 from everlearn.agents.names import DEFAULT_SCHEDULE as DEFAULT_SCHEDULE
 from everlearn.agents.names import SCHEDULES as SCHEDULES
 from everlearn.agents.reading import check_design
@@ -83,9 +84,9 @@ def make_design(
     if callable(factory) and not isinstance(factory, Design):
         refuse_needy(factory, given, "agent", WANTED_AGENT, (Design,))
     known = parameters(factory) if callable(factory) else {}
-    if "schedule" not in known and (schedule is not None or schedule_chosen):
-        value = schedule if schedule is not None else f"schedule.{next(iter(schedule_chosen or ()))}"
-        raise InputError("schedule", value, f"the agent {name_of(given)!r} takes no schedule; leave it out")
+    if _is_made_from_another(factory):
+        return _make_from_another(factory, given, chosen, schedule, schedule_chosen, duration)
+    _refuse_schedule(given, known, schedule, schedule_chosen)
     if isinstance(factory, Design):
         if chosen:
             remedy = "this design is made already; pass the function that makes it, which takes parameters"
@@ -104,6 +105,42 @@ def make_design(
         raise InputError("agent", name_of(given), remedy)
     values.pop("schedule", None)
     return _check_own(replace(design, name=_name(given, design), parameters=values))
+
+
+def _refuse_schedule(
+    given: object, known: Mapping[str, Any], schedule: object, schedule_chosen: Mapping[str, Any] | None
+) -> None:
+    """Raise if a schedule is given for an agent that takes none."""
+    if "schedule" not in known and (schedule is not None or schedule_chosen):
+        value = schedule if schedule is not None else f"schedule.{next(iter(schedule_chosen or ()))}"
+        raise InputError("schedule", value, f"the agent {name_of(given)!r} takes no schedule; leave it out")
+
+
+def _is_made_from_another(factory: Any) -> bool:
+    """Return whether an agent of this package is made from another, which is its parameter ``of``."""
+    return callable(factory) and is_ours(factory) and "of" in parameters(factory)
+
+
+def _make_from_another(
+    factory: Any,
+    given: object,
+    chosen: Mapping[str, Any],
+    schedule: object,
+    schedule_chosen: Mapping[str, Any] | None,
+    duration: int | None,
+) -> Design:
+    """Return a design that is made from another; what it does not take itself is for the other."""
+    known = parameters(factory)
+    theirs = {name: value for name, value in chosen.items() if name not in known}
+    other = chosen.get("of", known["of"].default)
+    if not isinstance(other, Design) and (not isinstance(other, str) or other not in AGENTS):
+        hint = "; for your own agent, call el.restarting(design) in your module"  # nothing is imported for a name
+        raise UnknownName("agent.of", other, [name for name in AGENTS if name != given], hint)
+    other = make_design(other, theirs, schedule=schedule, schedule_chosen=schedule_chosen, duration=duration)
+    own = {name: value for name, value in chosen.items() if name in known}
+    values = settings(factory, {**own, "of": other}, "agent")
+    parameters_of_both = {**values, "of": other.name, **other.parameters}
+    return _check_own(replace(factory(**values), parameters=parameters_of_both))
 
 
 def _what_else(given: object) -> str:
@@ -131,7 +168,10 @@ def _check_own(design: Design) -> Design:
     return design
 
 
-def takes_schedule(given: object) -> bool:
-    """Tell whether an agent takes a schedule."""
+def takes_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> bool:
+    """Tell whether an agent takes a schedule, with the parameters that were chosen for it."""
     factory = locate(given, AGENTS, "agent") if isinstance(given, str) else given
+    if _is_made_from_another(factory):
+        other = (chosen or {}).get("of", DEFAULT_AGENT)
+        return other.schedule is not None if isinstance(other, Design) else other in AGENTS and takes_schedule(other)
     return callable(factory) and "schedule" in parameters(factory)

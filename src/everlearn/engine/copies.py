@@ -11,9 +11,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from everlearn.agents.restarting import copy_initial
 from everlearn.ownership import package, plain_function
 from everlearn.randomness import WORDS, choose, stream_of, uniform
 from everlearn.sources import COMPILED_ELSEWHERE, callees, functions_called, names_read, names_used
+
+PRIMITIVES = (uniform, copy_initial)
+"""Functions of this package that compiled code implements anew."""
 
 UNCHECKED = {"flat", "ctypes", "take_along_axis"}
 """Names that Numba never checks, even with bounds checks; interpreted, they are checked."""
@@ -56,7 +60,7 @@ def unsafe(*functions: Callable[..., Any]) -> str | None:
 
 def _copy(thing: Any, copies: dict[Any, Any]) -> Any:
     """Return the copy of a function, and anything else unchanged."""
-    if not isinstance(thing, types.FunctionType) or thing is uniform or package(thing) in COMPILED_ELSEWHERE:
+    if not isinstance(thing, types.FunctionType) or thing in PRIMITIVES or package(thing) in COMPILED_ELSEWHERE:
         return thing
     function: Any = _CHECKED.get(thing, thing)
     if function not in copies:

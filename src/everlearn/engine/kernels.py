@@ -16,6 +16,8 @@ import numpy as np
 from numba import types
 from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
 
+from everlearn.agents.restarting import copy_initial
+from everlearn.engine import restoring as restoring
 from everlearn.engine.copies import copied
 from everlearn.engine.linking import LINKED
 from everlearn.engine.parts import by_field, first_part, part_of, whole
@@ -36,7 +38,7 @@ uint32: Any = np.uint32
 
 _LOCK = threading.Lock()
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], ...]] = {}
-_MADE_CALLABLE: set[Callable[..., Any]] = {stream_of, uniform}
+_MADE_CALLABLE: set[Callable[..., Any]] = {stream_of, uniform, copy_initial}
 
 
 class Token:

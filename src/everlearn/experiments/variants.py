@@ -133,7 +133,7 @@ def _agent_variants(entry: AgentEntry, steps: int) -> Iterator[AgentVariant]:
         with blame_entry(entry.key):
             design = spec.make(steps)
         label = design.name
-        if design.schedule is not None and len(entry.schedules) == 1 and takes_schedule(entry.given):
+        if design.schedule is not None and len(entry.schedules) == 1 and takes_schedule(entry.given, spec.parameters):
             label = f"{design.name}, {design.schedule.name}"  # if schedules vary, the schedule is a setting instead
         yield AgentVariant(entry.label or label, settings, spec, entry.key)
 

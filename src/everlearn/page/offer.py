@@ -88,7 +88,7 @@ class Offer:
     def check_agent(self, agent: AgentSpec) -> AgentSpec:
         """Return an agent with parameters of the right types, without defaults; raise if it is not offered."""
         name, schedule = agent.given, agent.schedule
-        takes = takes_schedule(self._entry("agent", name).thing)
+        takes = takes_schedule(self._entry("agent", name).thing, agent.parameters)
         require(takes or not schedule, "schedule", schedule, f"the agent {name!r} takes no schedule; leave it out")
         schedule = schedule or (DEFAULT_SCHEDULE if takes else None)
         return AgentSpec(
