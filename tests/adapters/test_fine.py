@@ -76,6 +76,15 @@ def test_the_resolution_follows_the_agent():
     assert el.Agent(el.from_gymnasium("MountainCar-v0", discretiser="uniform", **CAR), "linear").indexed.states == 65
 
 
+@pytest.mark.parametrize("name", few(["linear", "q-lambda", "network"], ["linear"]))
+def test_a_grid_may_be_as_small_as_a_table(name):
+    """No policy is recorded on a grid, however few its points are."""
+    lake = el.from_gymnasium("FrozenLake-v1", model=False)
+    result = el.run(lake, name, steps=100, seed=1)
+    assert result.policies is None
+    assert result.total_reward[0, -1] >= 0
+
+
 def test_boxes_without_bounds_need_an_agent_with_features():
     pole = el.from_gymnasium("CartPole-v1", termination_reward=-1)
     assert isinstance(pole.states, Grid)
