@@ -64,6 +64,9 @@ def test_what_cannot_be_read_is_refused():
         read(box, [np.nan, 0])
     with pytest.raises(InputError, check=refusal("point", [0.0])):
         read(box, [0.0])
+    for load in (-1, 3, 9):
+        with pytest.raises(InputError, check=refusal("point", (load, [0.5]))):
+            read(spaces.Tuple([spaces.Discrete(3), spaces.Box(0.0, 1.0, (1,))]), (load, [0.5]))
     for space in (spaces.Box(0, 255, (60,)), spaces.Text(5)):  # of too many bits, and of an unsupported kind
         with pytest.raises(InputError, check=refusal("observation space", space)):
             fine_reading(space, list)

@@ -42,6 +42,7 @@ from everlearn.adapters.transitions import MOST_OUTCOMES, Transitions, transitio
 from everlearn.adapters.trials import Trial
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import START, AleatoricState
+from everlearn.calls import explained
 from everlearn.environments.model import Model
 from everlearn.errors import InputError, require
 from everlearn.grids import Grid
@@ -57,6 +58,7 @@ MOST_OBSERVATIONS = 3_000_000
 """The largest number of observations of a task: points, rewards and marks in every combination."""
 
 
+@explained("el.from_gymnasium(environment, rewards=...)")
 def from_gymnasium(
     environment: str | Callable[[], Any],
     *,
