@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from everlearn.client import Client
     from everlearn.durable.live import Live, live
     from everlearn.environments.model import Model
+    from everlearn.environments.network import Network
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
     from everlearn.page.start import play
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from everlearn.tasks.arrays import mdp
     from everlearn.tasks.define import task
     from everlearn.tasks.indexed import IndexedTask
+    from everlearn.tasks.networks import network_task
     from everlearn.tasks.registry import TASKS
     from everlearn.tasks.task import Task
     from everlearn.tasks.views import seen_through
@@ -66,6 +68,7 @@ _WHERE = {
     "IndexedTask": "tasks.indexed",
     "Live": "durable.live",
     "Model": "environments.model",
+    "Network": "environments.network",
     "Replay": "analysis.replay",
     "Result": "results.result",
     "Reward": "aleatoric.reward",
@@ -88,6 +91,7 @@ _WHERE = {
     "live": "durable.live",
     "load": "results.saving",
     "mdp": "tasks.arrays",
+    "network_task": "tasks.networks",
     "play": "page.start",
     "regret": "analysis.regret",
     "replay": "analysis.replay",
@@ -120,6 +124,7 @@ __all__ = [
     "IndexedTask",
     "Live",
     "Model",
+    "Network",
     "Replay",
     "Result",
     "Reward",
@@ -141,6 +146,7 @@ __all__ = [
     "live",
     "load",
     "mdp",
+    "network_task",
     "play",
     "regret",
     "replay",
