@@ -14,6 +14,16 @@ MISTAKES = [
         answer="regime: 'XX'; give one of IL, BL, IM, BM, IH, BH",
     ),
     Mistake(
+        group="agents",
+        title="a misspelt rule",
+        files={},
+        call="everlearn run criss-cross --agent always --set agent.policy=MaxWeight",
+        answer=(
+            "policy: 'MaxWeight'; known actions: 1-2, 3-2; known rules: c-mu, max-weight, max-pressure, longest-queue, "
+            "last-buffer, fluid"
+        ),
+    ),
+    Mistake(
         group="tasks",
         title="the exact average of a policy for unbounded queues",
         files={},
