@@ -66,6 +66,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "IndexedTask": lambda: el.IndexedTask(random_mdp(1)),
     "Live": live,
     "Model": lambda: shop().finish().model,
+    "Network": lambda: el.Network((0.5,), ((1.0,),), (None,), (1,)),
     "Replay": replayed,
     "ScheduleValues": lambda: el.Agent(random_mdp(1)).now,
     "Result": result,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from everlearn.durable.agent import Live
     from everlearn.durable.live import live
     from everlearn.environments.model import Model
+    from everlearn.environments.network import Network
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
     from everlearn.page.start import play
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from everlearn.tasks.arrays import mdp
     from everlearn.tasks.define import task
     from everlearn.tasks.indexed import IndexedTask
+    from everlearn.tasks.networks import network_task
     from everlearn.tasks.registry import TASKS
     from everlearn.tasks.task import Task
     from everlearn.tasks.views import seen_through
@@ -68,6 +70,7 @@ _WHERE = {
     "IndexedTask": "tasks.indexed",
     "Live": "durable.agent",
     "Model": "environments.model",
+    "Network": "environments.network",
     "Replay": "analysis.replay",
     "Result": "results.result",
     "Reward": "aleatoric.reward",
@@ -90,6 +93,7 @@ _WHERE = {
     "live": "durable.live",
     "load": "results.saving",
     "mdp": "tasks.arrays",
+    "network_task": "tasks.networks",
     "play": "page.start",
     "regret": "analysis.regret",
     "replay": "analysis.replay",
@@ -123,6 +127,7 @@ __all__ = [
     "IndexedTask",
     "Live",
     "Model",
+    "Network",
     "Replay",
     "Result",
     "Reward",
@@ -144,6 +149,7 @@ __all__ = [
     "live",
     "load",
     "mdp",
+    "network_task",
     "play",
     "regret",
     "replay",

@@ -67,5 +67,7 @@ def _misfit(function: Callable[..., Any], form: str, positional: tuple[Any, ...]
     taken = places[: len(positional)]
     if twice := [key for key in taken if key in named]:
         return InputError(f"argument of {name}", twice[0], f"is there twice; call it as in {form}")
-    missing = [key for key in places if key not in (*taken, *named) and entries[key].default is inspect.Parameter.empty]
+    varying = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    needed = [key for key, entry in entries.items() if entry.default is entry.empty and entry.kind not in varying]
+    missing = [key for key in needed if key not in (*taken, *named)]
     return InputError(f"arguments of {name}", [*taken, *named], f"give {' and '.join(missing)}, too, as in {form}")

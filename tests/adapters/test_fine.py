@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ import everlearn as el
 from everlearn.adapters.fine import fine_reading, flat
 from everlearn.errors import InputError
 from everlearn.grids import Grid
+from everlearn.tasks.registry import make_task
 from tests.few import few
 from tests.refusal import refusal
 
@@ -61,6 +64,9 @@ def test_what_cannot_be_read_is_refused():
         read(box, [np.nan, 0])
     with pytest.raises(InputError, check=refusal("point", [0.0])):
         read(box, [0.0])
+    for load in (-1, 3, 9):
+        with pytest.raises(InputError, check=refusal("point", (load, [0.5]))):
+            read(spaces.Tuple([spaces.Discrete(3), spaces.Box(0.0, 1.0, (1,))]), (load, [0.5]))
     for space in (spaces.Box(0, 255, (60,)), spaces.Text(5)):  # of too many bits, and of an unsupported kind
         with pytest.raises(InputError, check=refusal("observation space", space)):
             fine_reading(space, list)
@@ -74,6 +80,36 @@ def test_the_resolution_follows_the_agent():
     assert isinstance(linear.task.states, Grid)
     assert linear.indexed.states == 2**20
     assert el.Agent(el.from_gymnasium("MountainCar-v0", discretiser="uniform", **CAR), "linear").indexed.states == 65
+
+
+@pytest.mark.parametrize("name", few(["linear", "q-lambda", "network"], ["linear"]))
+def test_a_grid_may_be_as_small_as_a_table(name):
+    """No policy is recorded on a grid, however few its points are."""
+    lake = el.from_gymnasium("FrozenLake-v1", model=False)
+    result = el.run(lake, name, steps=100, seed=1)
+    assert result.policies is None
+    assert result.total_reward[0, -1] >= 0
+
+
+def car(*, gain: float = 10.0, bins: int = 20) -> el.Task:
+    return el.from_gymnasium("MountainCar-v0", rewards=-1, termination_reward=gain, time_limit=None, bins=bins)
+
+
+def test_a_task_that_a_function_makes_keeps_its_arguments_on_the_grid():
+    """The parameters of such a task are those of the function, and not those of the environment."""
+    agent = el.Agent(make_task(car, {"gain": 5.0, "bins": 3}), "linear")
+    assert isinstance(agent.task.states, Grid)
+    assert (agent.task.reward.low, agent.task.reward.high) == (-1.0, 4.0)
+    binned = make_task(lambda: el.from_gymnasium("MountainCar-v0", rewards=-1, discretiser="uniform"))
+    assert len(el.Agent(binned, "linear").task.states) == 65
+
+
+def test_a_state_or_a_reward_that_was_replaced_stays():
+    made = car()
+    view = el.AleatoricState(0, lambda _state, action, _observation: action, (0, 1, 2))
+    assert not isinstance(el.Agent(el.seen_through(made, view), "linear").task.states, Grid)
+    other = replace(made, reward=el.Reward(lambda _s, _a, _o: 0.5, 0.0, 1.0))
+    assert el.Agent(other, "linear").task.reward.high == 1.0
 
 
 def test_boxes_without_bounds_need_an_agent_with_features():

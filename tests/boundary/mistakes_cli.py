@@ -261,7 +261,7 @@ LINES = [
     (
         "two tasks for one run",
         "everlearn run riverswim t-maze",
-        "got unexpected extra argument(s) (t-maze); see everlearn run --help",
+        "got unexpected extra argument(s) (t-maze); an agent is an option, as in everlearn run TASK --agent AGENT",
     ),
     (
         "steps that are no number",

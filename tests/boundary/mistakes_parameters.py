@@ -371,7 +371,7 @@ MISTAKES = [
         "states",
         "features that are too few",
         "el.Features(lambda s: [1], active=2, size=10).table([3])",
-        "features of state 3: [1]; 1 indices; return 2, as declared",
+        "features of state 3: [1]; has length 1; return 2 indices, as declared",
     ),
     line(
         "states",
@@ -389,7 +389,38 @@ MISTAKES = [
         "states",
         "features that are a number",
         "el.Features(lambda s: 4, active=2, size=10).table([3])",
-        "features of state 3: 4; return 2 indices, as declared",
+        "features of state 3: 4; return a list of 2 indices, as declared",
+    ),
+    line(
+        "states",
+        "features that say of each whether it is active",
+        "el.Features(lambda s: [s > 2, s > 5], active=2, size=2).table([3])",
+        "features of state 3: True; give the indices of the active features, not whether each is active",
+    ),
+    line(
+        "states",
+        "features with weights",
+        "el.Features(lambda s: {4: 0.5, 7: 0.5}, active=2, size=10).table([3])",
+        "features of state 3: {4: 0.5, 7: 0.5}; return a list of 2 indices, as declared",
+    ),
+    line(
+        "states",
+        "features without end",
+        "import itertools\n\nel.Features(lambda s: itertools.repeat(s), active=1, size=10).table([3])",
+        "features of state 3: [3, 3, 3]; are the first of more than 4,096; return 1 index, as declared",
+    ),
+    line(
+        "states",
+        "features whose number is not declared",
+        "el.Features(lambda s: [s])",
+        "arguments of el.Features: ['function']; give active and size, too, as in "
+        "el.Features(function, active=..., size=...)",
+    ),
+    line(
+        "states",
+        "a function as features",
+        'el.Agent("riverswim", "linear", parameters={"agent.features": lambda s: [s]})',
+        "features: '<lambda>'; is a function; give el.Features(function, active=..., size=...)",
     ),
     line(
         "agents",

@@ -360,7 +360,8 @@ def shop(memory, action):
         title="a task in place of an agent",
         files=shop(),
         call="everlearn run riverswim --agent shop:shop --steps 100",
-        answer="agent: 'shop:shop'; is a task; the agent comes second, as in el.run(task, agent)",
+        answer="agent: 'shop:shop'; is a task; the agent comes second, as in el.run(task, agent) or "
+        "everlearn run TASK --agent AGENT",
     ),
     Mistake(
         group="tasks",

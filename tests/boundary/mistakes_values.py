@@ -120,7 +120,8 @@ MISTAKES = [
         "states",
         "tiles for a task whose states are no grid",
         'el.Agent("riverswim", "linear", parameters={"agent.features": "tiles:8:8"})',
-        "features: 'tiles:8:8'; auto, onehot, factors, pairs, hashed:N, or your own el.Features as module:attribute",
+        "features: 'tiles:8:8'; give auto, onehot, factors, pairs, hashed:N, or your own el.Features as "
+        "module:attribute",
     ),
     line(
         "states",
@@ -307,7 +308,24 @@ MISTAKES = [
         "features for a grid that only a table has",
         'el.Agent(el.from_gymnasium("CartPole-v1", discretiser="fine"), "linear", '
         'parameters={"agent.features": "pairs"})',
-        "features: 'pairs'; the states of this task are a grid; write auto or tiles:TILINGS:TILES, as in tiles:8:8",
+        "features: 'pairs'; the states of this task are a grid; write auto or tiles:TILINGS:TILES, as in tiles:8:8; "
+        "or list the states, as with task.discretiser=uniform",
+    ),
+    line(
+        "tasks",
+        "an argument of el.from_gymnasium that there is not",
+        'el.from_gymnasium("CartPole-v1", discretizer="uniform")',
+        "argument of el.from_gymnasium: 'discretizer'; known: action_levels, bins, discretiser, environment, high, "
+        "low, model, options, raw, reward_levels, reward_range, rewards, termination_reward, tilings, time_limit, "
+        "trial_steps (did you mean discretiser?)",
+    ),
+    line(
+        "tasks",
+        "a point of an environment without one of its parts",
+        "import gymnasium\n\nspace = gymnasium.spaces.Dict(place=gymnasium.spaces.Discrete(4), "
+        "load=gymnasium.spaces.Discrete(2))\n"
+        "from everlearn.adapters.spaces import reading\n\nreading(space, len).read({'place': 3})",
+        "point: {'place': 3}; is not in the observation space, Dict('place': Discrete(4), 'load': Discrete(2))",
     ),
     line(
         "states",

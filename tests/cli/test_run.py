@@ -341,3 +341,10 @@ def test_who_waited_is_told_how_long(call, monkeypatch, long, says):
     monkeypatch.setattr("everlearn.cli.run.LONG", long)
     text = " ".join(call("run", "riverswim", "--agent", "always", "--steps", "10").split())
     assert bool(re.search(r"s of simulation, \w+ engine.*; [\d.]+ s in all, with preparation", text)) == says
+
+
+def test_a_warning_about_rewards_is_printed_once(runner, tmp_path):
+    pytest.importorskip("gymnasium")
+    done = runner("everlearn run gymnasium:MountainCar-v0 --agent linear --steps 20 --engine reference", tmp_path, {})
+    assert done.status == 0
+    assert done.stderr.count("everlearn: warning:") == 1

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
+
+from everlearn.cli.tune import _verdict
 
 SPEC = """
 steps = 200
@@ -75,3 +79,17 @@ def test_nothing_better_is_said(call, tmp_path):
 def test_what_is_wrong_is_one_line(refused, spec, tmp_path, more, message):
     assert refused("tune", spec(more), "--out", str(tmp_path / "out")).startswith(message)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("improvement", "words"),
+    [
+        ((0.2, 0.1, 0.3), "the chosen one lost 0.2 less than the default (95% interval 0.1 to 0.3)"),
+        ((0.2, -0.1, 0.3), "it lost 0.2 less (95% interval -0.1 to 0.3)"),
+        ((-0.2, -0.3, 0.1), "it lost 0.2 more (95% interval -0.1 to 0.3)"),
+        ((0.2, None, None), "in a single unit, which shows nothing"),
+    ],
+)
+def test_the_verdict_says_who_lost_more(improvement, words):
+    tuned = SimpleNamespace(improvement=improvement, best=SimpleNamespace(number=2))
+    assert _verdict(tuned).endswith(words)

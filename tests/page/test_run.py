@@ -46,6 +46,19 @@ def condition(run: CompiledRun) -> list[object]:
     return [run.t, run.total_reward, run.batch.carry, run.recorded(), *known, *places]
 
 
+@pytest.mark.parametrize("agent", few(["linear", "q-lambda", "network"], ["linear"]))
+def test_a_run_on_a_fine_grid_is_watched(agent):
+    """There are too many states for a table: the policy is shown in those around the present one."""
+    pytest.importorskip("gymnasium")
+    car = el.from_gymnasium("MountainCar-v0", rewards=-1, termination_reward=1)
+    run = ReferenceRun(car, make_design(agent), SEED)
+    run.advance(3)
+    assert explain(run).t == 3
+    known = look(run)
+    assert run.aleatoric_state in known.states
+    assert known.tables["policy"].sum(axis=1) == pytest.approx(np.ones(len(known.states)))
+
+
 @pytest.mark.parametrize("schedule", few(SCHEDULES, ("change-points", "practical")))
 def test_a_thousand_single_steps_are_a_run_of_a_thousand_steps(pool, schedule):
     stepped, at_once, halting = (begin(pool, schedule=schedule) for _ in range(3))

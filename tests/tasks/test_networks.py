@@ -108,6 +108,15 @@ def test_a_network_that_cannot_be_is_refused(argument, change):
         Network(*given)
 
 
+def test_lists_and_arrays_make_the_same_network_as_tuples():
+    network = Network(*TANDEM)
+    as_arrays = [np.array(entry) for entry in (TANDEM[0], TANDEM[1], TANDEM[3])]
+    listed = Network(as_arrays[0], as_arrays[1], list(TANDEM[2]), as_arrays[2])
+    assert listed == network
+    assert hash(listed) == hash(network)
+    assert list(listed.events((1, 1), (0, 1))) == list(network.events((1, 1), (0, 1)))
+
+
 @pytest.mark.parametrize(
     ("make", "check"),
     [

@@ -75,15 +75,19 @@ class Levels:
     low: tuple[float, ...]
     scale: tuple[float, ...]
     sizes: tuple[int, ...]
+    exact: tuple[bool, ...]
+    """Whether each coordinate is told apart exactly; the others are those of boxes."""
 
     def __call__(self, point: Any) -> Label:
-        """Return the levels; values outside the bounds have the first or the last."""
+        """Return the levels; values outside the bounds of a box have the first or the last."""
         try:
             values = flat(self.space, point)
         except (TypeError, ValueError, KeyError):
             raise InputError("point", point, f"is not in the observation space, {self.space}") from None
         require(len(values) == len(self.sizes), "point", point, f"give {len(self.sizes)} coordinates")
         require(not np.isnan(values).any(), "point", values.tolist(), "is not a number; no level contains it")
+        beyond = (values < self.low) | (values >= np.add(self.low, np.array(self.sizes)))
+        require(not (beyond & self.exact).any(), "point", point, f"is not in the observation space, {self.space}")
         levels = np.clip((values - self.low) * self.scale, 0, np.array(self.sizes) - 1)
         return tuple(levels.astype(np.int64).tolist())
 
@@ -101,7 +105,8 @@ def fine_reading(space: Any, points: Callable[[], list[Any]]) -> Reading:
     widths = [each.values or high - low for each, (low, high) in zip(every, bounds, strict=True)]
     scale = tuple(size / width for size, width in zip(sizes, widths, strict=True))
     grid = Grid(*map(range, sizes), ordered=[each.values == 0 for each in every])
-    return Reading(grid, Levels(space, tuple(low for low, _ in bounds), scale, sizes))  # type: ignore[arg-type]
+    lows, exactly = tuple(low for low, _ in bounds), tuple(each.values > 0 for each in every)
+    return Reading(grid, Levels(space, lows, scale, sizes, exactly))  # type: ignore[arg-type]
 
 
 def _bounds(every: list[Coordinate], space: Any, points: Callable[[], list[Any]]) -> list[tuple[float, float]]:

@@ -44,10 +44,15 @@ def reading(space: Any, discretise: Callable[[Any], Discretiser]) -> Reading:
     if isinstance(space, spaces.Tuple | spaces.Dict):
         named: Any = space.spaces if isinstance(space, spaces.Dict) else dict(enumerate(space.spaces))
         names, parts = list(named), [reading(part, discretise) for part in named.values()]
-        return Reading(
-            _every([part.labels for part in parts], space),
-            lambda point: tuple(part.read(point[name]) for part, name in zip(parts, names, strict=True)),
-        )
+
+        def read(point: Any) -> Label:
+            try:
+                entries = [point[name] for name in names]
+            except (TypeError, KeyError, IndexError):
+                raise InputError("point", point, f"is not in the observation space, {space}") from None
+            return tuple(part.read(entry) for part, entry in zip(parts, entries, strict=True))
+
+        return Reading(_every([part.labels for part in parts], space), read)
     if isinstance(space, spaces.Box):
         discretiser = discretise(space)
         return Reading(discretiser.labels, discretiser)

@@ -42,6 +42,7 @@ from everlearn.adapters.transitions import MOST_OUTCOMES, Transitions, transitio
 from everlearn.adapters.trials import Trial
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import START, AleatoricState
+from everlearn.calls import explained
 from everlearn.environments.model import Model
 from everlearn.errors import InputError, require
 from everlearn.grids import Grid
@@ -57,6 +58,7 @@ MOST_OBSERVATIONS = 3_000_000
 """The largest number of observations of a task: points, rewards and marks in every combination."""
 
 
+@explained("el.from_gymnasium(environment, rewards=...)")
 def from_gymnasium(
     environment: str | Callable[[], Any],
     *,
@@ -150,11 +152,12 @@ def from_gymnasium(
     table = _usable(known, model, maker, trial)
     beginning = Beginning(maker, observed, paid, identity(first))
     first.close()
+    reward = _reward(paid, ends, extra, raw)
     return GymnasiumTask(
         actions,
         observations,
         AleatoricState(start, _point, states),
-        _reward(paid, ends, extra, raw),
+        reward,
         None if table is None else _model(table, actions, observations, paid),
         None if table is not None else beginning,
         name=f"gymnasium:{maker.name}",
@@ -162,7 +165,16 @@ def from_gymnasium(
         source=f"Gymnasium {gymnasium(maker.name).__version__}",
         parameters=parameters,
         beginning=beginning,
+        origin=Origin(parameters, reward),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """How a task was made from an environment: with which arguments, and its reward, which may have been replaced."""
+
+    arguments: Mapping[str, Any]
+    reward: Reward
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,18 +189,21 @@ class GymnasiumTask(Task):
     """
 
     beginning: Beginning = field(kw_only=True)
+    origin: Origin = field(kw_only=True)
 
     @cached_property
     def fine(self) -> Task:
-        """The same task on a fine grid, unless the user chose a discretiser or an aleatoric state."""
-        chosen = {name: value for name, value in self.parameters.items() if name not in ("features", "aleatoric")}
-        automatic = chosen.get("discretiser", AUTO) == AUTO and "aleatoric" not in self.parameters
-        if not automatic or self.model is not None or isinstance(self.states, Grid):
+        """The same task on a fine grid, unless the user chose a discretiser, an aleatoric state or a reward."""
+        origin = self.origin
+        automatic = isinstance(chosen := origin.arguments["discretiser"], str) and chosen == AUTO
+        replaced = self.aleatoric.update is not _point or self.reward.function is not origin.reward.function
+        if not automatic or replaced or self.model is not None or isinstance(self.states, Grid):
             return self
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it was warned when this task was made
-            task = from_gymnasium(self.beginning.maker.environment, **{**chosen, "discretiser": "fine"})
-        return replace(task, features=self.features, parameters={**self.parameters, "discretiser": "fine"})
+            task = from_gymnasium(self.beginning.maker.environment, **{**origin.arguments, "discretiser": "fine"})
+        parameters = {**self.parameters, "discretiser": "fine"}
+        return replace(task, name=self.name, features=self.features, parameters=parameters)
 
     def label(self, point: Any, reward: float, terminated: bool, truncated: bool) -> Label:
         """Return the observation to pass to an agent, from what ``step`` of the environment returned.

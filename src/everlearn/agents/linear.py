@@ -36,7 +36,7 @@ from everlearn.agents.growing_horizon import (
     step_size,
     varying_bonus,
 )
-from everlearn.agents.perception import action_values, all_values, feature, rows_of, sight
+from everlearn.agents.perception import action_values, all_values, feature, is_grid, rows_of, sight
 from everlearn.agents.schedule import Schedule
 from everlearn.agents.tabular import greedy_action, greedy_policy, largest
 from everlearn.aleatoric.features import AUTO
@@ -136,8 +136,20 @@ def policy(knowledge: LinearValues) -> Table:
     return greedy_policy(all_values(knowledge, knowledge.cells["value"]))
 
 
+def policy_at(knowledge: LinearValues, aleatoric_state: int) -> Table:
+    """Return the row of the policy for one state."""
+    rows = rows_of(knowledge, aleatoric_state)
+    row: Table = greedy_policy(action_values(knowledge, knowledge.cells["value"], rows))[0]
+    return row
+
+
 def inspect(knowledge: LinearValues, now: ScheduleValues) -> dict[str, Table]:
-    """Return Q and N of every state at the end of step ``now.t``; N is the harmonic mean over the features."""
+    """Return Q and N of every state at the end of step ``now.t``; N is the harmonic mean over the features.
+
+    If there are too many states for a table, nothing is returned.
+    """
+    if is_grid(knowledge):
+        return {}
     cells = knowledge.cells
     counts = cells["count"].copy()
     if cells["stamp"].size:
@@ -166,4 +178,15 @@ def linear(*, schedule: Schedule, features: str = AUTO) -> Design:
         cells = begin(schedule, seen.size, indexed.actions).cells
         return LinearValues(cells, *seen[:3], constants_of(schedule))
 
-    return Design(build, act, learn, policy, schedule, inspect, unit=schedule.unit, features=True, name="linear")
+    return Design(
+        build,
+        act,
+        learn,
+        policy,
+        schedule,
+        inspect,
+        unit=schedule.unit,
+        features=True,
+        policy_at=policy_at,
+        name="linear",
+    )

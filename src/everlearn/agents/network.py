@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from everlearn.agents.checks import MOST_ENTRIES, check_at_least, check_fraction, check_probability
 from everlearn.agents.design import Design
-from everlearn.agents.perception import feature, inputs, require_table, rows_of
+from everlearn.agents.perception import feature, inputs, is_grid, require_table, rows_of
 from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy, largest
 from everlearn.aleatoric.features import AUTO
 from everlearn.errors import require
@@ -197,8 +197,9 @@ def policy_at(knowledge: Network, aleatoric_state: int) -> Table:
 
 
 def inspect(knowledge: Network, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
-    """Return Q, and what is subtracted from rewards."""
-    return {"Q": table(knowledge), "average": knowledge.average.copy()}
+    """Return Q, unless there are too many states for a table, and what is subtracted from rewards."""
+    tables = {} if is_grid(knowledge) else {"Q": table(knowledge)}
+    return {**tables, "average": knowledge.average.copy()}
 
 
 def network(

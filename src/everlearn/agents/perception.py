@@ -44,7 +44,7 @@ def sight(features: object, indexed: IndexedTask) -> Sight:
     """Return how an agent sees the states of a task; all runs on one task share the arrays."""
     seen = _SIGHTS.setdefault(indexed, {})
     if not isinstance(features, Hashable):
-        raise InputError("features", features, WAYS)
+        raise InputError("features", features, f"give {WAYS}")
     chosen = indexed.task.features if features == AUTO and indexed.task.features is not None else features
     if chosen not in seen:
         seen[chosen] = _sight(chosen, indexed.task.states)
@@ -107,6 +107,11 @@ def action_values(knowledge: Any, weights: Table, rows: NDArray[np.int64]) -> Ta
         for a in range(weights.shape[1]):
             values[0, a] += weights[i, a]
     return values
+
+
+def is_grid(knowledge: Any) -> bool:
+    """Return whether states are points of a grid, of which there are too many for a table."""
+    return len(knowledge.digits) > 0
 
 
 def require_table(knowledge: Any) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from everlearn.environments.network import RULES
 from everlearn.errors import EverlearnError, InputError, LabelError
-from everlearn.labels import decode, encode, find, show
+from everlearn.labels import decode, encode, few, find, show
 from everlearn.protocol import History, Label, Table
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
@@ -76,6 +76,10 @@ def policy_table(task: Task, given: Any) -> Table:
     if task.network is not None and isinstance(given, str) and given in RULES:
         return _rule(task, given)
     if isinstance(given, str | int | np.integer) and not isinstance(given, bool):
+        plain = isinstance(given, str) and ":" not in given
+        if task.network is not None and plain and _find_label(given, task.actions) is None:
+            remedy = f"known actions: {few(task.actions)}; known rules: {', '.join(RULES)}"
+            raise LabelError("policy", given, remedy)
         return np.tile(_read_row(given, task.actions), (shape[0], 1))
     return _checked(given, shape)
 

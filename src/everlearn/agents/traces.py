@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from everlearn.agents.checks import check_at_least, check_fraction, check_probability
 from everlearn.agents.design import Design
-from everlearn.agents.perception import action_values, all_values, feature, rows_of, sight
+from everlearn.agents.perception import action_values, all_values, feature, is_grid, rows_of, sight
 from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy
 from everlearn.errors import require
 from everlearn.protocol import Experience, Learn, ScheduleValues, Table
@@ -123,9 +123,17 @@ def policy(knowledge: Traced) -> Table:
     return epsilon_greedy_policy(all_values(knowledge, knowledge.weights), knowledge.epsilon)
 
 
+def policy_at(knowledge: Traced, aleatoric_state: int) -> Table:
+    """Return the row of the policy for one state."""
+    values = action_values(knowledge, knowledge.weights, rows_of(knowledge, aleatoric_state))
+    row: Table = epsilon_greedy_policy(values, knowledge.epsilon)[0]
+    return row
+
+
 def inspect(knowledge: Traced, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
-    """Return Q, and what is subtracted from rewards."""
-    return {"Q": all_values(knowledge, knowledge.weights), "average": knowledge.average.copy()}
+    """Return Q, unless there are too many states for a table, and what is subtracted from rewards."""
+    tables = {} if is_grid(knowledge) else {"Q": all_values(knowledge, knowledge.weights)}
+    return {**tables, "average": knowledge.average.copy()}
 
 
 def traced_design(
@@ -170,5 +178,6 @@ def traced_design(
         memory="past",
         features=True,
         defers=defers,
+        policy_at=policy_at,
         name=name,
     )

@@ -20,16 +20,18 @@ from __future__ import annotations
 
 import operator
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everlearn.calls import explained
 from everlearn.environments.pure import Pure
 from everlearn.errors import InputError, require
+from everlearn.factories import name_of
 from everlearn.labels import encode, show
 from everlearn.protocol import Label
 from everlearn.registry import locate
@@ -44,6 +46,7 @@ MOST_ACTIVE, MOST_FEATURES = 4096, 1 << 24
 """The most features that a state activates, and the most that there may be."""
 
 
+@explained("el.Features(function, active=..., size=...)")
 @dataclass(frozen=True)
 class Features:
     """A function that returns the indices of the active features of an aleatoric state.
@@ -94,18 +97,26 @@ class Features:
 
     def _row(self, given: Any, state: Label) -> list[int]:
         where = f"features of state {show(state)}"
-        require(isinstance(given, list), where, given, f"return {self.active} indices, as declared")
+        wanted = f"{self.active} {'index' if self.active == 1 else 'indices'}"
+        require(isinstance(given, list), where, given, f"return a list of {wanted}, as declared")
+        if len(given) > MOST_ACTIVE:
+            raise InputError(
+                where, given[:3], f"are the first of more than {MOST_ACTIVE:,}; return {wanted}, as declared"
+            )
         if len(given) != self.active:
-            raise InputError(where, given, f"{len(given)} indices; return {self.active}, as declared")
+            raise InputError(where, given, f"has length {len(given)}; return {wanted}, as declared")
         row = [self._index(index, where) for index in given]
         require(len(set(row)) == len(row), where, row, "the same index twice; give different ones")
         return row
 
     def _index(self, given: Any, where: str) -> int:
+        if isinstance(given, bool):
+            raise InputError(where, given, "give the indices of the active features, not whether each is active")
         try:
             index = operator.index(given)
         except TypeError:
-            raise InputError(where, given, "give whole numbers") from None
+            whole = isinstance(given, float) and given.is_integer()
+            raise InputError(where, given, f"give whole numbers{', as in int(...)' if whole else ''}") from None
         require(0 <= index < self.size, where, index, f"give indices from 0 to {self.size - 1}")
         return index
 
@@ -117,8 +128,11 @@ def fixed(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _listed(given: Any) -> Any:
-    """Return what a function of features returned as a list, if it can be one."""
-    return given.tolist() if isinstance(given, np.ndarray) else list(given) if isinstance(given, Iterable) else given
+    """Return what a function of features returned as a list, if it can be one; it may be endless."""
+    if isinstance(given, np.ndarray):
+        return given.tolist()
+    fine = isinstance(given, Iterable) and not isinstance(given, Mapping | str)
+    return list(islice(given, MOST_ACTIVE + 1)) if fine else given
 
 
 def make_features(given: object, states: Sequence[Label]) -> Features:
@@ -134,10 +148,13 @@ def make_features(given: object, states: Sequence[Label]) -> Features:
     if isinstance(found, Features):
         return found
     kind, _, size = str(given).partition(":")
-    require(isinstance(given, str) and kind in ("onehot", "factors", "pairs", "hashed", AUTO), "features", given, WAYS)
+    remedy = "is a function; give el.Features(function, active=..., size=...)"
+    require(not callable(found), "features", name_of(given), remedy)
+    known = isinstance(given, str) and kind in ("onehot", "factors", "pairs", "hashed", AUTO)
+    require(known, "features", given, f"give {WAYS}")
     if kind == "hashed":
         return _hashed(size, states)
-    require(not size, "features", given, WAYS)
+    require(not size, "features", given, f"give {WAYS}")
     return _numbered(_keys(kind, states), states)
 
 

@@ -100,5 +100,6 @@ def _read(name: object) -> tuple[int, int]:
         return TILINGS, TILES
     kind, *numbers = str(name).split(":")
     if kind != "tiles" or len(numbers) != 2 or not all(each.isdecimal() and 1 <= int(each) <= 64 for each in numbers):
-        raise InputError("features", name, f"the states of this task are a grid; {REMEDY}")
+        remedy = f"{REMEDY}; or list the states, as with task.discretiser=uniform"
+        raise InputError("features", name, f"the states of this task are a grid; {remedy}")
     return int(numbers[0]), int(numbers[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
@@ -112,7 +113,9 @@ def _check_plot(plot: str, out: str | None) -> None:
 def _has_model(task: str, parameters: Mapping[str, Any]) -> bool:
     from everlearn.agents.spec import read_specs
 
-    return read_specs(task, parameters=parameters)[0].make().model is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it was warned when the task was made for the run
+        return read_specs(task, parameters=parameters)[0].make().model is not None
 
 
 def _print_result(result: el.Result, seconds: float, has_model: Callable[[], bool]) -> None:

@@ -65,4 +65,7 @@ def _verdict(tuned: el.Tuned) -> str:
     interval = f"95% interval {low:.3g} to {high:.3g}"
     if low > 0:
         return f"the chosen one lost {mean:.4g} less than the default ({interval})"
-    return f"that the chosen one is better than the default is not shown: it lost {mean:.4g} less ({interval})"
+    unsure = "that the chosen one is better than the default is not shown"
+    if mean < 0:
+        return f"{unsure}: it lost {-mean:.4g} more (95% interval {-high:.3g} to {-low:.3g})"
+    return f"{unsure}: it lost {mean:.4g} less ({interval})"

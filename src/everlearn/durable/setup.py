@@ -196,6 +196,7 @@ class Setup:
 
     def agent(self) -> Agent:
         """Return a new agent; what is forbidden has the value minus infinity."""
+        _check_listed(self.design.seen(self.task))
         agent = Agent(self.task, self.design, seed=self.values["seed"])
         agent.prices = self._prices()
         if self.reward_delay and agent.design.defers:
@@ -299,14 +300,20 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
 
 def _check_text(task: Task) -> None:
     """Raise if labels cannot be listed, or one has half a character (a surrogate), which no file can hold."""
-    if isinstance(task.states, Grid) or isinstance(task.observations, Grid):
-        remedy = "its states are too many to list; use fewer, as with task.discretiser=quantile, or drive el.Agent"
-        raise InputError("task", task.name, remedy)
+    _check_listed(task)
     for labels, argument in ((task.actions, "actions"), (task.observations, "observations"), (task.states, "states")):
         try:
             encode(labels).encode()
         except UnicodeEncodeError as error:
             raise LabelError(argument, ascii(error.object[error.start]), "is half a character") from None
+
+
+def _check_listed(task: Task) -> None:
+    """Raise if labels cannot be listed, since a journal and its readers number them."""
+    if isinstance(task.states, Grid) or isinstance(task.observations, Grid):
+        fewer = "use fewer, as with task.discretiser=quantile, or " if task.name.startswith("gymnasium:") else ""
+        remedy = f"its states or observations are too many to list; {fewer}drive el.Agent"
+        raise InputError("task", task.name, remedy)
 
 
 def _rate(given: object) -> float:

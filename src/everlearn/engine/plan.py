@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from everlearn.agents.design import Design
 from everlearn.engine.curves import PER_DECADE, Curves, recording_times
 from everlearn.errors import require
+from everlearn.grids import Grid
 from everlearn.protocol import Knowledge
 from everlearn.registry import MOST_STEPS
 from everlearn.tasks.registry import make_task
@@ -49,9 +50,10 @@ class Plan:
 
     @property
     def policy_shape(self) -> tuple[int, int] | None:
-        """The shape of a recorded policy, or None if it is too large or the design has no policy function."""
+        """The shape of a recorded policy, or None if there is no policy function, or no table of all states."""
         shape = (len(self.task.states), len(self.task.actions))
-        return None if self.design.policy is None or shape[0] * shape[1] > POLICY_CELLS else shape
+        recorded = self.design.policy is not None and not isinstance(self.task.states, Grid)
+        return shape if recorded and shape[0] * shape[1] <= POLICY_CELLS else None
 
     def blank_curves(self, runs: int) -> Curves:
         """Return curves of zeros for a number of runs, to be filled in."""

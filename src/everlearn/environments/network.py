@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from everlearn.calls import explained
 from everlearn.environments.fluid import fluid_share
 from everlearn.errors import require
 from everlearn.protocol import Table
@@ -37,9 +38,10 @@ MOST_ACTIONS = 100_000
 """The most combinations of what servers can prefer."""
 
 
+@explained("el.Network(arrivals, services, routes, holding)")
 @dataclass(frozen=True)
 class Network:
-    """A network of queues.
+    """A network of queues. Its four arguments are tuples, lists or arrays of numbers.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ class Network:
     services:
         for each server the rate at which it serves each class, 0 if it cannot
     routes:
-        for each class the class that a job joins after its service; None: it leaves
+        for each class the class that a job joins after its service, counted from 0; None: it leaves
     holding:
         for each class what a job costs per unit of time, a whole number
 
@@ -68,20 +70,23 @@ class Network:
     holding: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        n = len(self.arrivals)
-        fine = n > 0 and all(0 <= rate < math.inf for rate in self.arrivals) and sum(self.arrivals) > 0
+        for name in ("arrivals", "services", "routes", "holding"):
+            object.__setattr__(self, name, _fixed(getattr(self, name)))
+        fine = _are_rates(self.arrivals) and sum(self.arrivals) > 0
         require(fine, "arrivals", self.arrivals, "give a rate of at least 0 for each class, one of them positive")
-        shaped = bool(self.services) and all(len(row) == n for row in self.services)
-        fine = shaped and all(0 <= rate < math.inf for row in self.services for rate in row)
+        n = len(self.arrivals)
+        fine = _has_entries(self.services) and all(_are_rates(row) and len(row) == n for row in self.services)
         require(fine, "services", self.services, f"give for each server {n} rates of at least 0, one for each class")
         served = all(max(row) > 0 for row in self.services) and all(max(column) > 0 for column in zip(*self.services))  # noqa: B905
         require(served, "services", self.services, "each server must serve a class, and each class must be served")
-        fine = len(self.routes) == n and all(to is None or 0 <= to < n for to in self.routes)
-        require(fine, "routes", self.routes, f"give for each class another one, from 0 to {n - 1}, or None")
+        fine = _has_entries(self.routes, n) and all(
+            to is None or (type(to) is int and 0 <= to < n) for to in self.routes
+        )
+        require(fine, "routes", self.routes, f"give for each class the next one, from 0 to {n - 1}, or None")
         require(self._open(), "routes", self.routes, "some jobs would never leave; let every route end with None")
-        whole = all(cost >= 1 and cost == int(cost) for cost in self.holding)
+        whole = _are_rates(self.holding) and all(cost >= 1 and cost == int(cost) for cost in self.holding)
         remedy = "give a whole number of at least 1 for each class; only ratios matter, so multiply if you need to"
-        require(len(self.holding) == n and whole, "holding", self.holding, remedy)
+        require(whole and len(self.holding) == n, "holding", self.holding, remedy)
         actions = math.prod(len(classes) for classes in self.skills)
         require(
             actions <= MOST_ACTIONS, "services", f"{actions:,} actions", f"give a network of at most {MOST_ACTIONS:,}"
@@ -205,6 +210,23 @@ class Network:
             max(classes, key=lambda k: (lengths[k] > 0, index(self, lengths, s, k)))
             for s, classes in enumerate(self.skills)
         )
+
+
+def _fixed(given: Any) -> Any:
+    """Return lists and arrays as tuples."""
+    if isinstance(given, np.ndarray | np.generic):
+        return _fixed(given.tolist())
+    return tuple(_fixed(entry) for entry in given) if isinstance(given, list | tuple) else given
+
+
+def _has_entries(given: object, number: int | None = None) -> bool:
+    """Return whether something is a tuple with this many entries, or with any."""
+    return isinstance(given, tuple) and (len(given) == number if number is not None else bool(given))
+
+
+def _are_rates(given: Any) -> bool:
+    """Return whether something is a tuple of finite numbers of at least 0."""
+    return _has_entries(given) and all(type(rate) in (int, float) and 0 <= rate < math.inf for rate in given)
 
 
 def _pressure(network: Network, lengths: Lengths, s: int, k: int) -> float:

@@ -24,6 +24,7 @@ from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.engine.timeline import Timeline
+from everlearn.grids import Grid
 from everlearn.protocol import Experience, Knowledge, Label, ScheduleValues, Table
 from everlearn.randomness import set_words, uniform, words
 from everlearn.tables import AnyTable, PairTable, draw_outcome
@@ -114,6 +115,11 @@ class WatchedRun(ABC):
         """Whether a step needs a few rows of every array only, which is not proved of a user's design."""
         return self.design.by_state and not self.design.own
 
+    def _rows(self, aleatoric_state: int, following: int) -> tuple[int, ...]:
+        """Return the aleatoric states of which a watched step says something: all, unless there are too many."""
+        few = self.by_state or isinstance(self.task.states, Grid)
+        return (aleatoric_state, following) if few else tuple(range(len(self.task.states)))
+
     def advance(self, steps: int) -> None:
         """Take a number of steps, or as many as are left.
 
@@ -165,6 +171,8 @@ class WatchedRun(ABC):
         if design.inspect is not None and self.by_state:
             return self.inspect(copied(self.knowledge, chosen), self.now)
         tables = self.inspect(self.knowledge, self.now)
+        if isinstance(self.task.states, Grid) and design.policy_at is not None:
+            return {"policy": np.array([design.policy_at(self.knowledge, s) for s in chosen]), **tables}
         if design.inspect is None and design.values is not None and functions.values is not None:
             tables = {"Q": np.array(functions.values(self.knowledge))}
         elif design.inspect is None and design.policy is not None and functions.policy is not None:
@@ -211,7 +219,7 @@ class CompiledRun(WatchedRun):
         outcome = draw_outcome(batch.table, int(lanes.pair[0]), action, uniform(self._environment)).copy()
         following, reward = int(outcome["state"]), float(outcome["reward"])
         experience = Experience(s, action, int(outcome["observation"]), float(outcome["learned"]), following)
-        rows = (s, following) if self.by_state else tuple(range(len(self.task.states)))
+        rows = self._rows(s, following)
         before = copied(knowledge, rows) if everything is None else everything
         self.functions.learn(knowledge, experience, now, self._agent)
         lanes.total[0] += reward
@@ -261,7 +269,7 @@ class ReferenceRun(WatchedRun):
             pass
         following, reward = self.agent.indexed.step(s, *self.loop.latest)
         experience = Experience(s, *self.loop.latest, self.agent.learned(reward), following)
-        return WatchedStep(before, copied(self.knowledge), tuple(range(len(self.task.states))), experience, now, reward)
+        return WatchedStep(before, copied(self.knowledge), self._rows(s, following), experience, now, reward)
 
 
 def find_decisions(table: AnyTable) -> list[int]:

@@ -14,10 +14,12 @@ from typing import Any
 
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
+from everlearn.calls import explained
 from everlearn.environments.model import Model
 from everlearn.environments.network import RULES, Lengths, Network
 from everlearn.errors import require
 from everlearn.protocol import Label
+from everlearn.registry import convert
 from everlearn.tasks.portrait import Bars, Portrait
 from everlearn.tasks.task import Task
 
@@ -47,6 +49,7 @@ SLOW = "It begins empty and fills up, so the average falls at first. No agent is
 """The note of networks for which agents need far more steps than fit into that time."""
 
 
+@explained("el.network_task(network, seen=20)")
 def network_task(
     network: Network,
     *,
@@ -60,7 +63,31 @@ def network_task(
     parameters: Mapping[str, Any] | None = None,
     references: Mapping[str, float] | None = None,
 ) -> Task:
-    """Return a network as a task.
+    """Return a network as a task: a server's choice is the action, and minus the holding cost is the reward.
+
+    Parameters
+    ----------
+    network:
+        the network; it must be stable
+    seen:
+        the agent sees the number of jobs of each class if no class has more than this
+    outside:
+        the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
+        ``longest-queue``, ``last-buffer`` or ``fluid``
+    name:
+        its name
+    summary:
+        one sentence for lists of tasks
+    dilemma:
+        what makes it hard, in one sentence for the page
+    note:
+        a remark for the page
+    source:
+        where it comes from
+    parameters:
+        the parameters with which it was made
+    references:
+        known average rewards, by name
 
     Examples
     --------
@@ -71,8 +98,10 @@ def network_task(
     [(('outside', 0, 3), 0.333), ((1,), 0.667)]
 
     """
+    require(isinstance(network, Network), "network", network, "give an el.Network")
     require(network.load < 1, "load of the network", network.load, "queues grow forever; give lower arrival rates")
-    require(seen >= 1 and seen == int(seen), "seen", seen, "give a whole number of at least 1")
+    seen = convert(seen, int, "seen")
+    require(seen >= 1, "seen", seen, "give a whole number of at least 1")
     size = (seen + 1.0) ** network.classes
     fewer = "give a smaller seen, or a network of fewer classes"
     require(size <= MOST_INSIDE, "seen", seen, f"makes {size:.3g} aleatoric states, at most {MOST_INSIDE:,}; {fewer}")

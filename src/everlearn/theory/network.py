@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
-from math import comb
+from math import comb, inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 from everlearn.environments.network import Network
 from everlearn.errors import InputError, require
 from everlearn.protocol import Table
+from everlearn.registry import whole
 from everlearn.theory.potentials import MARGIN, Potential, below, best_order, cost_at_least, cost_at_most
 
 MOST_POINTS = 20_000_000
@@ -150,7 +151,15 @@ def network_optimum(network: Network, jobs: int | None = None, tolerance: float 
     NetworkOptimum(average cost from 1 to 1, on a grid of 60 jobs)
 
     """
+    require(isinstance(network, Network), "network", network, "give an el.Network; that of a task is task.network")
     require(network.load < 1, "load of the network", network.load, "is not stable; give lower arrival rates")
+    jobs = None if jobs is None else whole(jobs, "jobs", least=1)
+    require(
+        type(tolerance) in (int, float) and 0 < tolerance < inf,
+        "tolerance",
+        tolerance,
+        "give a positive number, such as 1e-6",
+    )
     given, jobs = jobs is not None, default_jobs(network) if jobs is None else jobs
     size = (jobs + 2.0) ** network.classes
     order = best_order(network)
