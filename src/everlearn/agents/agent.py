@@ -79,7 +79,7 @@ class Agent:
     def __init__(
         self,
         task: Task | object,
-        agent: Design | object = "growing-horizon",
+        agent: Design | object = None,
         *,
         schedule: object = None,
         seed: int = 0,
