@@ -17,18 +17,19 @@ class Cause(NamedTuple):
     hint: str = ""
 
 
-MODEL = Cause("no model")
+TRIALS = Cause("trials")
+CHANGE = Cause("follows late")
+SHARED = Cause("shared steps")
 PLACE = Cause("hidden place", "`task.aleatoric=window:K`")
 
 CAUSES = {
-    **dict.fromkeys(("riverswim", "riverswim-12", "garnet", "inventory", "kuhn-poker", "t-maze"), MODEL),
-    **dict.fromkeys(("service-station", "cheese-maze, two observations"), MODEL),
-    **dict.fromkeys(("access-control", "seasons"), Cause("held actions")),
-    "queueing-network, tandem": Cause("held actions", "`lattice`"),
-    "drifting": Cause("no forgetting"),
-    "queueing-network": Cause("hidden reputation"),
-    **dict.fromkeys(("cheese-maze", "grid-4x4", "shuttle", "tiger", "extended-tiger", "maze-4x3"), PLACE),
-    "tic-tac-toe": Cause("initial values"),
+    **dict.fromkeys(("riverswim", "riverswim-12", "garnet", "inventory", "kuhn-poker", "t-maze"), TRIALS),
+    **dict.fromkeys(("service-station", "access-control", "alternating"), TRIALS),
+    "queueing-network, tandem": Cause("trials", "`lattice`"),
+    **dict.fromkeys(("seasons", "drifting"), CHANGE),
+    **dict.fromkeys(("queueing-network", "biased-rps", "grid-4x4", "maintenance", "shuttle"), SHARED),
+    "garnet, groups of 3": SHARED,
+    **dict.fromkeys(("cheese-maze", "tiger", "extended-tiger", "maze-4x3", "maze-1d"), PLACE),
 }
 """By the label of the task or else its name; the page says what the words mean and which causes were measured."""
 

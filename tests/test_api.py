@@ -20,7 +20,7 @@ def run(task="service-station", agent="growing-horizon", **arguments) -> el.Resu
 def test_a_run_is_agent_and_environment_in_turn():
     result = run(runs=3, seed=5)
     for number in range(3):
-        agent = el.Agent("service-station", seed=5, run=number)
+        agent = el.Agent("service-station", "growing-horizon", seed=5, run=number)
         agent.stream = agent_stream(5, number)
         environment = agent.task.start(environment_stream(5, number))
         rewards = [agent.observe(environment.step(agent.act())) for _ in range(300)]

@@ -51,8 +51,8 @@ def live() -> el.Live:
 
 
 MADE: dict[str, Callable[[], Any]] = {
-    "Agent": lambda: el.Agent(random_mdp(1)),
-    "AgentState": lambda: el.Agent(random_mdp(1)).snapshot(),
+    "Agent": lambda: el.Agent(random_mdp(1), "growing-horizon"),
+    "AgentState": lambda: el.Agent(random_mdp(1), "growing-horizon").snapshot(),
     "AleatoricPolicy": lambda: el.AleatoricPolicy(random_mdp(1, states=300), [[0.25, 0.25, 0.5]] * 300),
     "AleatoricState": lambda: el.window(2),
     "Client": lambda: el.Client("http://user:secret@127.0.0.1:9/base", "pump", token="secret", fallback="off"),

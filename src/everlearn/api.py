@@ -37,7 +37,7 @@ Finished = TypeVar("Finished")
 @explained("el.run(task, agent, steps=...)")
 def run(
     task: object,
-    agent: object = "growing-horizon",
+    agent: object = None,
     *,
     schedule: object = None,
     steps: float = 100_000,
@@ -57,9 +57,10 @@ def run(
     task:
         registry name, ``module:attribute``, or object
     agent:
-        registry name, ``module:attribute``, or object; by default ``growing-horizon``
+        registry name, ``module:attribute``, or object; by default ``versatile``, or if a schedule is named,
+        ``growing-horizon``
     schedule:
-        registry name, ``module:attribute``, or object; by default ``practical``
+        registry name, ``module:attribute``, or object, for agents that take one; by default ``practical``
     steps:
         number of steps per run
     runs:

@@ -97,7 +97,7 @@ class AgentState(NamedTuple):
     Examples
     --------
     >>> import everlearn as el
-    >>> state = el.Agent("service-station").snapshot()
+    >>> state = el.Agent("service-station", "growing-horizon").snapshot()
     >>> state.aleatoric, sorted(state.epistemic), state.algorithmic["t"]
     (0, ['cells'], 0)
 

@@ -509,5 +509,5 @@ def test_theory_on_the_command_line():
 def test_errors_on_the_command_line_are_one_line():
     done = everlearn("run", "gymnasium:CartPole-v1")
     assert done.returncode == 2
-    assert done.stderr.startswith("everlearn: agent: 'growing-horizon'; needs a table; give an agent with features")
+    assert done.stderr.startswith("everlearn: agent: 'versatile'; needs a table; give an agent with features")
     assert done.stderr.count("\n") == 1

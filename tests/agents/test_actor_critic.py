@@ -57,7 +57,7 @@ class Literal:
 
     def __init__(self, agent: el.Agent) -> None:
         knowledge = agent.knowledge
-        self.k, size, actions = knowledge, len(knowledge.cells), agent.indexed.actions
+        self.k, size, actions = knowledge.settings, len(knowledge.cells), agent.indexed.actions
         self.f = np.zeros((len(knowledge.parts), size))
         for s, row in enumerate(knowledge.parts):
             self.f[s, row] = 1

@@ -81,7 +81,7 @@ def test_large_seeds_are_kept_to_the_last_digit(seed):
 
 
 def test_a_state_taken_is_a_copy():
-    agent = el.Agent("service-station")
+    agent = el.Agent("service-station", "growing-horizon")
     taken = agent.snapshot()
     agent.observe("nothing", executed="slow")
     assert not any(table.any() for table in taken.epistemic.values())
@@ -170,7 +170,7 @@ def test_arguments_it_refuses(arguments, refused):
 
 def test_a_design_that_does_not_tell_its_policy():
     design = el.Design(
-        el.Agent("service-station").design.build,
+        el.Agent("service-station", "growing-horizon").design.build,
         lambda knowledge, aleatoric_state, now, stream: 0,
         lambda knowledge, experience, now, stream: None,
         name="silent",

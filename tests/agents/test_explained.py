@@ -50,7 +50,7 @@ def test_every_question_has_words_of_its_own():
 
 
 def test_designs_that_are_given_their_state_say_nothing():
-    assert el.Agent("t-maze").explain() is None
+    assert el.Agent("t-maze", "growing-horizon").explain() is None
 
 
 def test_a_run_hands_over_what_its_first_run_knows():

@@ -186,7 +186,7 @@ def test_a_share_is_less_than_one(rare):
 
 def test_only_a_learned_state_can_be_frozen():
     with pytest.raises(InputError, check=refusal("agent", "growing-horizon")):
-        el.freeze(el.Agent("alternating"))
+        el.freeze(el.Agent("alternating", "growing-horizon"))
 
 
 def test_a_result_is_no_agent():

@@ -24,7 +24,7 @@ EARLIER = sorted((Path(__file__).parent / "fixtures" / "version-0.1").glob("*.np
 
 
 def worked() -> el.Agent:
-    agent = el.Agent("service-station", seed=1)
+    agent = el.Agent("service-station", "growing-horizon", seed=1)
     for observation in ("arrival", "nothing", "departure", "nothing"):
         agent.act()
         agent.observe(observation)
@@ -58,7 +58,7 @@ def edited(path: Path, change: Any) -> None:
 
 def refused(path: Path, agent: el.Agent | None = None) -> str:
     """The message with which a file is refused, without its name; the agent is left as it was."""
-    agent = agent or el.Agent("service-station")
+    agent = agent or el.Agent("service-station", "growing-horizon")
     before = agent.snapshot()
     with pytest.raises(SnapshotError) as caught:
         agent.load(path)
@@ -242,7 +242,7 @@ def test_a_truncated_file_is_noticed(saved):
             "it was saved with design 'growing-horizon'; this agent has 'always'",
         ),
         (
-            lambda: el.Agent("service-station", parameters={"task.raw": "no"}),
+            lambda: el.Agent("service-station", "growing-horizon", parameters={"task.raw": "no"}),
             "it was saved with rewards 'raw rewards, from -0.5 to 1'; "
             "this agent has 'rewards scaled from [-0.5, 1] to [0, 1]'",
         ),

@@ -20,7 +20,8 @@ from tests.refusal import has, refusal
 
 __all__ = ["tmp_path", "tmp_path_factory"]
 
-PUMP = {"actions": ["off", "on"], "observations": ["dry", "full"], "reward_range": (0, 1), "seed": 3}
+ACTIONS = {"actions": ["off", "on"], "observations": ["dry", "full"], "reward_range": (0, 1), "seed": 3}
+PUMP = {**ACTIONS, "agent": "growing-horizon"}
 
 
 def level(step: int, action: str) -> str:

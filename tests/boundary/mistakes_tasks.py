@@ -536,7 +536,7 @@ def shop(memory, action):
         files={},
         call="everlearn run gymnasium:CartPole-v1 --steps 100",
         answer=(
-            "agent: 'growing-horizon'; needs a table; give an agent with features, such as linear, or "
+            "agent: 'versatile'; needs a table; give an agent with features, such as linear, or "
             "task.discretiser=quantile"
         ),
     ),

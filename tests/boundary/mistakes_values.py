@@ -202,7 +202,7 @@ MISTAKES = [
         "agents",
         "a saved agent of another design",
         'el.Agent("service-station", "q-learning").save("agent.npz")\nel.Agent("service-station").load("agent.npz")',
-        "agent.npz: it was saved with design 'q-learning'; this agent has 'growing-horizon'",
+        "agent.npz: it was saved with design 'q-learning'; this agent has 'versatile'",
     ),
     line(
         "agents",
@@ -225,7 +225,8 @@ MISTAKES = [
     line(
         "agents",
         "a snapshot of arrays of another shape",
-        'agent = el.Agent("service-station")\nagent.restore(el.Agent("t-maze").snapshot())',
+        'agent = el.Agent("service-station", "growing-horizon")\n'
+        'agent.restore(el.Agent("t-maze", "growing-horizon").snapshot())',
         "the agent state has arrays {'cells': (29, 10)}, the design 'growing-horizon' has {'cells': (2, 10)}",
     ),
     line(

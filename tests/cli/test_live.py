@@ -21,7 +21,7 @@ from tests.durable.worlds import advance
 
 @pytest.fixture
 def directory(tmp_path):
-    with el.live(tmp_path / "agent", task="service-station", seed=1) as agent:
+    with el.live(tmp_path / "agent", task="service-station", agent="growing-horizon", seed=1) as agent:
         advance(agent, 30)
         agent.freeze()
     return tmp_path / "agent"
@@ -171,7 +171,7 @@ def test_accept(tmp_path, call, call_json, refused, monkeypatch):
 
 
 def test_warm(tmp_path, call_json, refused):
-    with el.live(tmp_path / "agent", task="service-station", seed=1):
+    with el.live(tmp_path / "agent", task="service-station", agent="growing-horizon", seed=1):
         pass
     (tmp_path / "log.csv").write_text("observation,action\narrival,slow\ndeparture,fast\n")
     assert call_json("warm", str(tmp_path / "agent"), str(tmp_path / "log.csv")) == {"rows": 2, "step": 2, "t": 2}

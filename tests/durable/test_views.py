@@ -28,7 +28,7 @@ def test_every_design_can_be_looked_at(design):
 
 
 def test_the_policy_is_what_a_frozen_agent_does(tmp_path):
-    with el.live(tmp_path, task="service-station", seed=1) as agent:
+    with el.live(tmp_path, task="service-station", agent="growing-horizon", seed=1) as agent:
         advance(agent, 500)
         table = json.loads(json.dumps(agent.policy()))
         assert (table["step"], table["t"], table["agent"]) == (500, 500, "growing-horizon")
@@ -53,11 +53,11 @@ def test_what_is_forbidden_has_no_value():
 
 
 def test_inspect_tells_where_it_stands(tmp_path):
-    with el.live(tmp_path, task="service-station", seed=1) as agent:
+    with el.live(tmp_path, task="service-station", agent="growing-horizon", seed=1) as agent:
         advance(agent, 100)
         asked = agent.act()
         seen = agent.inspect()
-    plain = el.Agent("service-station", seed=1)
+    plain = el.Agent("service-station", "growing-horizon", seed=1)
     assert (seen["step"], seen["t"], seen["mode"], seen["pending"]) == (100, 100, "learn", asked)
     assert seen["counts"][0]["actions"].keys() == {"fast", "slow"}
     assert sum(sum(row["actions"].values()) for row in seen["counts"]) == 100

@@ -78,7 +78,7 @@ def test_nothing_to_learn_from():
 
 
 def test_a_users_design_is_interpreted_and_an_agent_must_be_new():
-    design = el.Agent("riverswim").design
+    design = el.Agent("riverswim", "growing-horizon").design
     own = el.Design(design.build, design.act, lambda knowledge, experience, now, stream: None, schedule=design.schedule)
     agent = el.Agent("riverswim", own)
     assert study(agent, lessons(agent, 10)) == "reference"

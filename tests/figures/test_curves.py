@@ -38,13 +38,13 @@ def labels(axes) -> list[str]:
 
 def test_every_known_line_is_drawn_unless_one_is_named():
     assert labels(result().plot()) == [
-        "growing-horizon, practical",
+        "versatile",
         "optimum over all policies = best over aleatoric states = always fast: 0.5",
         "always slow: 0.09094",
     ]
     for name in ("optimum", "optimum over all policies"):
         axes = result().plot(reference=name)
-        assert labels(axes) == ["growing-horizon, practical", "optimum over all policies: 0.5"]
+        assert labels(axes) == ["versatile", "optimum over all policies: 0.5"]
         assert axes.get_lines()[1].get_ydata() == [0.5, 0.5]
 
 

@@ -44,7 +44,7 @@ def test_a_race_of_ones_own_is_the_run_of_it():
     workshop = open_workshop(shop(), seed=3)
     race = workshop.race(workshop.start)
     race.advance(500)
-    assert race.runs[0].recorded()[1] == el.run(shop(), steps=500, seed=3).average_reward.tolist()
+    assert race.runs[0].recorded()[1] == el.run(shop(), "growing-horizon", steps=500, seed=3).average_reward.tolist()
 
 
 def test_a_task_without_a_model_is_watched_in_the_reference_loop():

@@ -114,7 +114,7 @@ class Clients:
 def big(tmp_path):
     with Store(tmp_path) as store:
         labels = {"actions": ["a", "b", "c"], "observations": list(range(3_000)), "reward_range": [0, 1]}
-        store.create("big", make_setup(**labels))
+        store.create("big", make_setup(**labels, agent="growing-horizon"))
         store.create("small", make_setup(task="service-station"))
     return tmp_path
 

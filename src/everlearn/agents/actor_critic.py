@@ -60,6 +60,18 @@ BOUND = 0.5
 """A step of the critic changes v by at most this part of its error."""
 
 
+class Settings(NamedTuple):
+    """The parameters of the agent, except ``features``."""
+
+    evidence: float
+    epsilon: float
+    horizon_scale: float
+    horizon_power: float
+    memory: float
+    trace: float
+    step_size: float
+
+
 class ActorCritic(NamedTuple):
     """What the actor and the critic know, their record of the past, and the constants."""
 
@@ -75,18 +87,12 @@ class ActorCritic(NamedTuple):
     parts: NDArray[np.int64]
     digits: NDArray[np.int64]
     segment: int
-    evidence: float
-    epsilon: float
-    horizon_scale: float
-    horizon_power: float
-    memory: float
-    trace: float
-    step_size: float
+    settings: Settings
 
 
 def horizon(knowledge: ActorCritic, t: float) -> float:
     """Return tau at step t."""
-    return max(knowledge.horizon_scale * math.pow(t, knowledge.horizon_power), 1.0)
+    return max(knowledge.settings.horizon_scale * math.pow(t, knowledge.settings.horizon_power), 1.0)
 
 
 def probabilities(knowledge: ActorCritic, s: int) -> Table:
@@ -100,11 +106,18 @@ def probabilities(knowledge: ActorCritic, s: int) -> Table:
     for j in range(parts.shape[1]):
         i = feature(parts, knowledge.segment, rows, j)
         for a in range(len(row)):
-            if variance[i, a] > 0.0:
-                row[a] += knowledge.evidence * gradient[i, a] / math.sqrt(variance[i, a])
+            if gradient[i, a] == -math.inf:
+                row[a] = -math.inf
+            elif variance[i, a] > 0.0:
+                row[a] += knowledge.settings.evidence * gradient[i, a] / math.sqrt(variance[i, a])
+    allowed = 0
+    for a in range(len(row)):
+        allowed += row[a] > -math.inf
     normalise(row)
     for a in range(len(row)):
-        row[a] = (1.0 - knowledge.epsilon) * row[a] + knowledge.epsilon / len(row)
+        row[a] *= 1.0 - knowledge.settings.epsilon
+        if gradient[i, a] > -math.inf:
+            row[a] += knowledge.settings.epsilon / allowed
     return row
 
 
@@ -121,17 +134,22 @@ def act(knowledge: ActorCritic, aleatoric_state: int, now: ScheduleValues, strea
 
 def learn(knowledge: ActorCritic, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Estimate by how much more the step brought than expected, and credit it to what was done lately."""
+    improve(knowledge, experience, now.t)
+
+
+def improve(knowledge: ActorCritic, experience: Experience, t: float) -> None:
+    """Learn from the step that is the ``t``-th from which it learns."""
     average = knowledge.average
     rows = rows_of(knowledge, experience.aleatoric_state)
-    expected, following, total = fade(knowledge, horizon(knowledge, now.t))
+    expected, following, total = fade(knowledge, horizon(knowledge, t))
     expected += state_part(knowledge, rows)
     following += notice(knowledge, rows)
     following += state_part(knowledge, rows_of(knowledge, experience.next_aleatoric_state))
     total += enter(knowledge, rows, experience.aleatoric_state, experience.action)
     delta = experience.reward - average[0] + following - expected
-    average[0] += (experience.reward - average[0]) / now.t
-    size = knowledge.step_size / (2.0 * knowledge.parts.shape[1])
-    correct(knowledge, math.sqrt(now.t) * delta, min(size, BOUND / total) * delta)
+    average[0] += (experience.reward - average[0]) / t
+    size = knowledge.settings.step_size / (2.0 * knowledge.parts.shape[1])
+    correct(knowledge, math.sqrt(t) * delta, min(size, BOUND / total) * delta)
 
 
 def state_part(knowledge: ActorCritic, rows: NDArray[np.int64]) -> float:
@@ -157,9 +175,9 @@ def fade(knowledge: ActorCritic, tau: float) -> tuple[float, float, float]:
     credit = past["credit"]
     mean = past["mean"]
     age = past["age"]
-    longest = FAINT * max(tau, knowledge.memory, knowledge.trace)
+    longest = FAINT * max(tau, knowledge.settings.memory, knowledge.settings.trace)
     decay = 1.0 - 1.0 / tau
-    critic_decay = 1.0 - 1.0 / knowledge.trace
+    critic_decay = 1.0 - 1.0 / knowledge.settings.trace
     before = 0.0
     after = 0.0
     total = 0.0
@@ -175,7 +193,7 @@ def fade(knowledge: ActorCritic, tau: float) -> tuple[float, float, float]:
         before += weight[i, 1] * mean[i, 0]
         credit[i, 0] *= remains * critic_decay
         credit[i, 1] = remains * (critic_decay * credit[i, 1] + mean[i, 0])
-        mean[i, 0] *= remains * (1.0 - 1.0 / knowledge.memory)
+        mean[i, 0] *= remains * (1.0 - 1.0 / knowledge.settings.memory)
         after += weight[i, 1] * mean[i, 0]
         total += pace[i, 0] * credit[i, 0] + pace[i, 1] * credit[i, 1]
         live[k, 0] = 0.0
@@ -196,8 +214,8 @@ def notice(knowledge: ActorCritic, rows: NDArray[np.int64]) -> float:
     added = 0.0
     for j in range(knowledge.parts.shape[1]):
         i = feature(knowledge.parts, knowledge.segment, rows, j)
-        mean[i, 0] += 1.0 / knowledge.memory
-        added += weight[i, 1] / knowledge.memory
+        mean[i, 0] += 1.0 / knowledge.settings.memory
+        added += weight[i, 1] / knowledge.settings.memory
         if age[i, 0] == 0.0:
             live[end, 0] = i + 1.0
             end += 1
@@ -321,7 +339,7 @@ def actor_critic(
         seen = sight(features, indexed)
         cells = records(seen.size, gradient=indexed.actions, variance=indexed.actions, weight=2, count=2, pace=2)
         past = records(seen.size, trace=indexed.actions, credit=2, mean=1, age=1, live=1)
-        return ActorCritic(cells, past, np.zeros(1), *seen[:3], *map(float, constants))
+        return ActorCritic(cells, past, np.zeros(1), *seen[:3], Settings._make(map(float, constants)))
 
     return Design(
         build,

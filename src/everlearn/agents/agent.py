@@ -79,7 +79,7 @@ class Agent:
     def __init__(
         self,
         task: Task | object,
-        agent: Design | object = "growing-horizon",
+        agent: Design | object = None,
         *,
         schedule: object = None,
         seed: int = 0,
@@ -112,11 +112,14 @@ class Agent:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs; the views of what it knows are made again, since they cannot be copied."""
-        return {name: value for name, value in self.__dict__.items() if name != "_tables"}
+        constant = [name for name, value in self._knowledge._asdict().items() if _is_read_only(value)]
+        return {**{name: value for name, value in self.__dict__.items() if name != "_tables"}, "_constant": constant}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become a copy."""
-        self.__dict__.update(state)
+        """Become a copy; a copy of a read-only array could be written to, and would no longer be a constant."""
+        self.__dict__.update({name: value for name, value in state.items() if name != "_constant"})
+        for name in state["_constant"]:
+            getattr(self._knowledge, name).flags.writeable = False
         self.knowledge = self._knowledge
 
     def use(self, functions: Any) -> None:
@@ -364,6 +367,10 @@ def _without_later(parameters: Any) -> Any:
 def _described(labels: tuple[Label, ...]) -> str:
     """Return a text that identifies a set of labels."""
     return repr(labels) if isinstance(labels, Grid) else encode(labels)
+
+
+def _is_read_only(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and not value.flags.writeable
 
 
 def _renamed(old: str, new: str) -> property:

@@ -48,4 +48,11 @@ SCHEDULES: dict[str, str] = {
 """The registered schedules: name to ``module:factory``.  Pass a name to :func:`everlearn.run` as ``schedule``;
 ``everlearn schedules`` lists them."""
 
-DEFAULT_AGENT, DEFAULT_SCHEDULE = "growing-horizon", "practical"
+DEFAULT_AGENT, DEFAULT_SCHEDULE = "versatile", "practical"
+SCHEDULED_AGENT = "growing-horizon"
+"""The agent that runs if a schedule is named and no agent: schedules are those of the paper's agent."""
+
+
+def default_agent(schedule: object = None, schedule_parameters: object = None) -> str:
+    """Return the name of the agent that runs if none is named."""
+    return SCHEDULED_AGENT if schedule is not None or schedule_parameters else DEFAULT_AGENT

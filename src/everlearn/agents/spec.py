@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from everlearn.agents.design import Design
-from everlearn.agents.names import DEFAULT_AGENT as DEFAULT_AGENT
+from everlearn.agents.names import default_agent
 from everlearn.agents.registry import AGENTS, make_design
 from everlearn.errors import InputError, require
 from everlearn.tasks.registry import IS_AGENT, make_task
@@ -35,7 +35,7 @@ class TaskSpec:
 class AgentSpec:
     """An agent: its name, ``module:attribute`` or the design itself, its schedule, and the parameters of both."""
 
-    given: object = DEFAULT_AGENT
+    given: object
     schedule: object = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     schedule_parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -63,12 +63,16 @@ class AgentSpec:
 
 
 def read_specs(
-    task: object, agent: object = DEFAULT_AGENT, schedule: object = None, parameters: Mapping[str, Any] | None = None
+    task: object, agent: object = None, schedule: object = None, parameters: Mapping[str, Any] | None = None
 ) -> tuple[TaskSpec, AgentSpec]:
-    """Return the specs of a task and an agent whose parameters are given together, by their full names."""
+    """Return the specs of a task and an agent whose parameters are given together, by their full names.
+
+    If no agent is named, it is the default agent, or the paper's if a schedule or its parameters are named.
+    """
     swapped = isinstance(task, Design) or (isinstance(task, str) and task in AGENTS)
     require(not swapped, "task", task, IS_AGENT)
     parts = split(parameters or {})
+    agent = default_agent(schedule, parts["schedule"]) if agent is None else agent
     return TaskSpec(task, parts["task"]), AgentSpec(agent, schedule, parts["agent"], parts["schedule"])
 
 

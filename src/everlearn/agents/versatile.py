@@ -1,29 +1,34 @@
-"""Act by a model or by model-free values, whichever earns more: ``planner`` and ``growing-horizon`` in one agent.
+"""Act by a model or by a search among policies, whichever earns more: ``planner`` and ``actor-critic`` in one agent.
 
-Both learn from every step: Q-learning can learn from actions that another policy chose.  One of them chooses the
-actions.  A model learns from fewer steps, but it misleads if the aleatoric state hides something.  The values learn
-from what followed, whatever is hidden, but more slowly.  A user cannot know which case it is, so the agent finds out.
+A model learns from fewer steps, but it misleads if the aleatoric state hides something.  The actor-critic searches
+among policies by what they earn, which does not mislead, whatever is hidden, but it needs more steps.  A user cannot
+know which case it is, so the agent finds out.  Time is divided into phases.  In each phase one of the two acts, and it
+alone learns: what the model would learn from another policy misleads it, if something is hidden, and the gradient is
+that of the policy that is followed.  A phase of the actor begins with empty traces, so that it is not credited with
+what the planner caused.
+
+**Which one earns more?**  The agent compares what both earned per step, weighing recent phases most.  Rewards of the
+first half of a phase do not count, since they may come from what the other one did.  Let z be the lead of the planner,
+divided by its standard error.  The actor acts in a share w exp(-z^2 / 2) of the phases if z is positive, and else in a
+share 1 - (1 - w) exp(-z^2 / 2).  So w is its share while nothing is known, and the one that earns less soon acts
+seldom.  The standard error grows as what is known becomes old, so that it is tried again.  A phase lasts a share
+``phase`` of the time so far, and at least ``shortest`` steps: an effect that comes late must fall into the phase of the
+one who caused it.
 
 **Does the state hide something?**  Let e be by how much r + gamma h(s') exceeds what the model predicted.  If the state
 hides nothing, e is on average 0, whatever came before.  So the agent keeps the mean of e for each pair of a state and
 an action, and its mean for each pair after each previous pair.  It sums the product of e and the difference of the two
-means.  If the sum is more than ``evidence`` standard deviations above 0, the past tells more than the state does; if
-the sum falls below 0, it does not.  In an environment that changes, both means follow the change, the second one more
-slowly, so that a change alone makes the sum smaller.
+means.  The suspicion rises from 0 to 1 as this sum rises from 1.5 to ``evidence`` standard deviations above 0.  In an
+environment that changes, both means follow the change, the second one more slowly, so that a change alone makes the
+sum smaller.  While the planner follows a change, the suspicion and w are 0.  Otherwise w rises with the suspicion, from
+0.1 to 0.5.
 
-**Which one earns more?**  If the state hides something, time is divided into phases, each of which lasts a share
-``phase`` of the time so far.  In a phase one of the two acts.  The agent compares what both earned per step,
-weighing recent phases most.  Let z be the difference divided by its standard error.  The one that earned less acts in a
-share exp(-z^2 / 2) / 2 of the phases, which bounds the chance that it is the better one, and at least in a share
-``least``.  So both act equally often while nothing is known.  The standard error of the one that does not act grows, as
-what is known of it becomes old, unless it is that of the differences between its phases, which does not change.  It is
-tried again in any case, because of ``least``.
+**Trials.**  Some environments hide something that no error of the model shows: the planner settles on a cycle on which
+everything is as predicted.  And a search that has hardly begun earns little.  So the actor also has a trial whenever it
+had fewer than t^p steps, where p rises with the suspicion, from 0.5 to 0.7.  The share of these trials goes to 0.
 
 All rewards of a phase are credited to the one whose turn it is, whoever chose the actions.  If another policy acts, as
-in shadow mode or with ``executed=``, both still learn, and so does the test, but the phases then say nothing about the
-two.  A reward that comes late is credited to the one whose turn it is when it comes.
-
-If the state hides nothing, the planner acts alone: trying the other would cost more than it could gain.
+in shadow mode or with ``executed=``, the phases say nothing about the two.
 """
 
 from __future__ import annotations
@@ -31,15 +36,16 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents import growing_horizon, planner
+from everlearn.agents import actor_critic, planner
+from everlearn.agents.actor_critic import ActorCritic
 from everlearn.agents.checks import check_at_least, check_fraction
 from everlearn.agents.design import Design
-from everlearn.agents.growing_horizon import OffsetValues, ScheduleConstants
-from everlearn.agents.schedule import Schedule
 from everlearn.agents.sparse_model import Planner, Settings
 from everlearn.agents.tabular import records, value_table
+from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
@@ -58,36 +64,64 @@ CORRELATION = 4.0
 """The variance of a mean of rewards is taken to be so many times that of independent rewards, or more if phases differ
 by more."""
 
+FLOOR = 0.01
+"""The least variance of a reward, times the correlation: rewards that are the same so far may differ later."""
+
+DOUBTED = 1.5
+"""Evidence of fewer standard deviations is no reason for suspicion."""
+
+TRUSTING, SUSPICIOUS = 0.1, 0.5
+"""The share w of the actor while nothing is known, without suspicion and with all of it."""
+
+FEW, MANY = 0.5, 0.7
+"""The actor has a trial whenever it had fewer than t^p steps: p without suspicion and with all of it."""
+
+TRIAL = 0.25
+"""A trial lasts this share of t^p, but at least as long as the shortest phase, and at most as long as a phase."""
+
+COUNTED = 0.5
+"""The share of a phase at its end in which rewards count."""
+
+COMMITMENT = 400.0
+"""The planner holds an action for at least this many visits, divided by the power 1.5 of the number of pairs.  At the
+station, with 4 pairs, these are 50: with 25 some runs in fifty never find out that slow service pays."""
+
 
 class Versatile(NamedTuple):
-    """What the planner knows, what the values know, and the choice between the two."""
+    """What the planner knows, what the actor and the critic know, and the choice between the two."""
 
     links: NDArray[Any]
     """The fields up to ``settings`` are those of :class:`everlearn.agents.sparse_model.Planner`."""
     cells: NDArray[Any]
     run: NDArray[Any]
     settings: Settings
-    free: NDArray[Any]
-    """``cells`` and ``constants`` of :class:`everlearn.agents.growing_horizon.OffsetValues`, the model-free values."""
-    constants: ScheduleConstants
+    search: NDArray[Any]
+    """``cells`` of :class:`everlearn.agents.actor_critic.ActorCritic`; the fields up to ``actor`` are the others."""
+    past: NDArray[Any]
+    average: Table
+    parts: NDArray[np.int64]
+    digits: NDArray[np.int64]
+    segment: int
+    actor: actor_critic.Settings
     errors: NDArray[Any]
     """One record per pair, then one per pair and previous pair, or group of previous pairs if they are many: ``mean``,
     the mean of e, and ``visits``."""
     choice: NDArray[Any]
-    """One record.  ``planning`` is 1 if the planner acts, and 0 if the values do.  ``ends`` and ``began`` are those of
-    the phase, in which the rewards sum to ``earned`` and their squares to ``squared``.  Of the phases of the values and
-    of the planner, it has the sums of the steps, of their squares per phase, of the rewards, of the squares of the
-    means, and of the variances.  ``turns`` grows until the one that earned less has a turn.  ``before`` is the previous
-    pair, ``agreed`` the sum of the products, ``varied`` its variance; ``hidden`` is 1 if the state hides something."""
+    """One record.  ``planning`` is 1 if the planner acts, and 0 if the actor does.  The phase ends at ``ends``; after
+    ``skipped`` its rewards count, which sum to ``earned`` and their squares to ``squared``.  Of the phases of the actor
+    and of the planner, it has the sums of the steps, of their squares per phase, of the rewards, of the squares of the
+    means, and of the variances.  ``turns`` grows until the actor has a turn, and ``searched`` are the steps that the
+    actor had.  ``before`` is the previous pair, ``agreed`` the sum of the products, ``varied`` its variance."""
     evidence: float
     phase: float
     shortest: float
     least: float
 
 
-def values_of(knowledge: Versatile) -> OffsetValues:
-    """Return the values as ``growing-horizon`` has them."""
-    return OffsetValues(knowledge.free, knowledge.constants)
+def actor_of(knowledge: Versatile) -> ActorCritic:
+    """Return the actor and the critic as ``actor-critic`` has them."""
+    seen = knowledge.parts, knowledge.digits, knowledge.segment
+    return ActorCritic(knowledge.search, knowledge.past, knowledge.average, seen[0], seen[1], seen[2], knowledge.actor)
 
 
 def model_of(knowledge: Versatile) -> Planner:
@@ -96,41 +130,41 @@ def model_of(knowledge: Versatile) -> Planner:
 
 
 def act(knowledge: Versatile, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
-    """Let the planner or the values choose; the planner, if the values choose what is forbidden."""
+    """Let the one whose turn it is choose; the planner, if the actor chooses what is forbidden."""
     if knowledge.choice["planning"][0, 0] == 0.0:
-        action = growing_horizon.act(values_of(knowledge), aleatoric_state, now, stream)
+        action = actor_critic.act(actor_of(knowledge), aleatoric_state, now, stream)
         if knowledge.cells["value"][aleatoric_state, action] > -math.inf:
             return action
     return planner.act(model_of(knowledge), aleatoric_state, now, stream)
 
 
 def learn(knowledge: Versatile, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
-    """Let both learn, test whether the state hides something, and at the end of a phase choose who acts next."""
-    s = experience.aleatoric_state
-    a = experience.action
+    """Let the one whose turn it is learn, and at the end of its phase choose who acts next."""
     choice = knowledge.choice
-    forbid(knowledge, s)
-    forbid(knowledge, experience.next_aleatoric_state)
-    error = planner.study(model_of(knowledge), experience, now.t)
-    values = values_of(knowledge)
-    n = growing_horizon.update(values, experience, now)
+    s = experience.aleatoric_state
+    pair = s * knowledge.cells["value"].shape[1] + experience.action
     if choice["planning"][0, 0] > 0.0:
-        planner.hold(model_of(knowledge), s, a)
+        error = planner.study(model_of(knowledge), experience, now.t)
+        planner.hold(model_of(knowledge), s, experience.action)
+        suspect(knowledge, pair, error)
     else:
-        growing_horizon.hold(values, s, a, n)
-    suspect(knowledge, s * knowledge.cells["value"].shape[1] + a, error)
-    choice["earned"][0, 0] += experience.reward
-    choice["squared"][0, 0] += experience.reward * experience.reward
+        forbid(knowledge, s)
+        choice["searched"][0, 0] += 1.0
+        actor_critic.improve(actor_of(knowledge), experience, choice["searched"][0, 0])
+    choice["before"][0, 0] = pair
+    if now.t > choice["skipped"][0, 0]:
+        choice["earned"][0, 0] += experience.reward
+        choice["squared"][0, 0] += experience.reward * experience.reward
     if now.t >= choice["ends"][0, 0]:
         end_phase(knowledge, now.t)
+        begin_phase(knowledge, now.t)
 
 
 def forbid(knowledge: Versatile, s: int) -> None:
-    """Forbid the values, in a state that is new, what the planner must not do."""
-    if knowledge.cells["visits"][s, 0] < 0.0:
-        for a in range(knowledge.cells["value"].shape[1]):
-            if knowledge.cells["value"][s, a] == -math.inf:
-                knowledge.free["value"][s, a] = -math.inf
+    """Forbid the actor what the planner must not do."""
+    for a in range(knowledge.cells["value"].shape[1]):
+        if knowledge.cells["value"][s, a] == -math.inf:
+            knowledge.search["gradient"][s, a] = -math.inf
 
 
 def suspect(knowledge: Versatile, pair: int, error: float) -> None:
@@ -139,16 +173,9 @@ def suspect(knowledge: Versatile, pair: int, error: float) -> None:
     means = knowledge.errors["mean"]
     pairs = knowledge.cells["value"].shape[0] * knowledge.cells["value"].shape[1]
     context = place_after(int(choice["before"][0, 0]), pair, pairs, means.shape[0] // pairs - 1)
-    choice["before"][0, 0] = pair
     product = error * (means[context, 0] - means[pair, 0])
-    agreed = choice["agreed"][0, 0] + product
-    varied = choice["varied"][0, 0] + product * product
-    choice["agreed"][0, 0] = agreed
-    choice["varied"][0, 0] = varied
-    if agreed > knowledge.evidence * math.sqrt(varied):
-        choice["hidden"][0, 0] = 1.0
-    if agreed < 0.0:
-        choice["hidden"][0, 0] = 0.0
+    choice["agreed"][0, 0] += product
+    choice["varied"][0, 0] += product * product
     average(knowledge.errors, pair, error)
     average(knowledge.errors, context, error)
 
@@ -168,10 +195,10 @@ def average(errors: Any, place: int, error: float) -> None:
 
 
 def end_phase(knowledge: Versatile, t: float) -> None:
-    """Add what was earned in a phase to the sums of the one that acted, and begin another phase."""
+    """Add what was earned in a phase to the sums of the one that acted."""
     choice = knowledge.choice
     acted = int(choice["planning"][0, 0])
-    length = t - choice["began"][0, 0]
+    length = t - choice["skipped"][0, 0]
     mean = choice["earned"][0, 0] / length
     kept = (1.0 - length / t) * (1.0 - length / t)
     for one in range(2):
@@ -187,30 +214,53 @@ def end_phase(knowledge: Versatile, t: float) -> None:
     choice["variances"][0, acted] += choice["squared"][0, 0] - length * mean * mean
     choice["earned"][0, 0] = 0.0
     choice["squared"][0, 0] = 0.0
-    choice["began"][0, 0] = t
-    choice["ends"][0, 0] = t + math.ceil(max(knowledge.shortest, knowledge.phase * t))
-    choice["planning"][0, 0] = next_to_act(knowledge)
 
 
-def next_to_act(knowledge: Versatile) -> float:
-    """Return 1 if the planner acts in the next phase, and 0 if the values do."""
+def begin_phase(knowledge: Versatile, t: float) -> None:
+    """Choose who acts next, and for how long."""
     choice = knowledge.choice
-    if choice["hidden"][0, 0] == 0.0:
-        return 1.0
-    for one in range(2):
-        if choice["steps"][0, one] <= 0.0:
-            return float(one)
-    z = lead(choice)
-    better = 1.0 if z >= 0.0 else 0.0
-    choice["turns"][0, 0] += max(knowledge.least, 0.5 * math.exp(-0.5 * z * z))
+    searched = choice["searched"][0, 0]
+    length = max(knowledge.shortest, knowledge.phase * t)
+    steps = math.pow(t, FEW + (MANY - FEW) * suspicion(knowledge))
+    trial = min(max(TRIAL * steps, knowledge.shortest), length)
+    planning = 1.0
+    if searched > 0.0:
+        choice["turns"][0, 0] += share(knowledge)
     if choice["turns"][0, 0] >= 1.0:
         choice["turns"][0, 0] -= 1.0
-        return 1.0 - better
-    return better
+        planning = 0.0
+    elif searched + trial <= steps:
+        planning = 0.0
+        length = trial
+    length = math.ceil(length)
+    if planning < choice["planning"][0, 0]:
+        forget(knowledge)
+    choice["planning"][0, 0] = planning
+    choice["skipped"][0, 0] = t + math.floor((1.0 - COUNTED) * length)
+    choice["ends"][0, 0] = t + length
+
+
+def suspicion(knowledge: Versatile) -> float:
+    """Return how much speaks for it that the state hides something, from 0 to 1."""
+    agreed = knowledge.choice["agreed"][0, 0]
+    if knowledge.run["follows"][0, 0] > 0.0 or agreed <= 0.0:
+        return 0.0
+    found = agreed / math.sqrt(knowledge.choice["varied"][0, 0])
+    return min(max((found - DOUBTED) / (knowledge.evidence - DOUBTED), 0.0), 1.0)  # type: ignore[no-any-return]
+
+
+def share(knowledge: Versatile) -> float:
+    """Return the share of the phases in which the actor acts."""
+    z = lead(knowledge.choice)
+    likely = math.exp(-0.5 * z * z)
+    w = TRUSTING + (SUSPICIOUS - TRUSTING) * suspicion(knowledge)
+    if knowledge.run["follows"][0, 0] > 0.0:
+        w = 0.0
+    return w * likely if z >= 0.0 else min(1.0 - (1.0 - w) * likely, 1.0 - knowledge.least)
 
 
 def lead(choice: Any) -> float:
-    """Return by how many standard errors the planner earned more per step than the values."""
+    """Return by how many standard errors the planner earned more per step than the actor."""
     difference = 0.0
     variance = 1e-12
     for one in range(2):
@@ -218,60 +268,83 @@ def lead(choice: Any) -> float:
         mean = choice["rewards"][0, one] / steps
         within = CORRELATION * max(choice["variances"][0, one], 0.0) / (steps * steps)
         between = max(choice["means_squared"][0, one] / steps - mean * mean, 0.0)
-        variance += max(within, between * choice["steps_squared"][0, one] / (steps * steps))
+        variance += max(within, between * choice["steps_squared"][0, one] / (steps * steps)) + FLOOR / steps
         difference = mean - difference
     return float(difference / math.sqrt(variance))
+
+
+def forget(knowledge: Versatile) -> None:
+    """Empty the traces and the means of the actor and the critic."""
+    past = knowledge.past
+    live = past["live"]
+    trace = past["trace"]
+    credit = past["credit"]
+    for k in range(len(live)):
+        i = int(live[k, 0]) - 1
+        if i < 0:
+            break
+        for a in range(trace.shape[1]):
+            trace[i, a] = 0.0
+        for part in range(2):
+            credit[i, part] = 0.0
+        past["mean"][i, 0] = 0.0
+        past["age"][i, 0] = 0.0
+        live[k, 0] = 0.0
+
+
+def remember(knowledge: Versatile, experience: Experience) -> None:
+    """Tell the actor and the critic of a step that is not learned from, if it is their turn."""
+    if knowledge.choice["planning"][0, 0] == 0.0:
+        actor_critic.remember(actor_of(knowledge), experience)
 
 
 def policy(knowledge: Versatile) -> Table:
     """Return the policy of the one that acts."""
     if knowledge.choice["planning"][0, 0] > 0.0:
         return planner.policy(model_of(knowledge))
-    allowed = knowledge._replace(free=knowledge.free.copy())
-    allowed.free["value"][knowledge.cells["value"] == -math.inf] = -math.inf
-    return growing_horizon.policy(values_of(allowed))
+    allowed = knowledge._replace(search=knowledge.search.copy())
+    allowed.search["gradient"][knowledge.cells["value"] == -math.inf] = -math.inf
+    return actor_critic.policy(actor_of(allowed))
 
 
 def inspect(knowledge: Versatile, now: ScheduleValues) -> dict[str, Table]:
-    """Return Q, N and sigma of the values, and R and V of the planner."""
-    model = planner.inspect(model_of(knowledge), now)
-    return {**growing_horizon.inspect(values_of(knowledge), now), "R": model["R"], "V": model["V"]}
+    """Return N, R, Q and V of the planner, and the policy of the one that acts."""
+    return {**planner.inspect(model_of(knowledge), now), "policy": policy(knowledge)}
 
 
 def explain(knowledge: Versatile, task: Task) -> str:  # noqa: ARG001
     """Say in words which of the two acts, and why."""
     choice = knowledge.choice
-    acts = "the model" if choice["planning"][0, 0] > 0 else "the model-free values"
-    hidden = "hides" if choice["hidden"][0, 0] > 0 else "is not seen to hide"
+    acts = "the model" if choice["planning"][0, 0] > 0 else "the actor, which searches among policies"
+    suspected = suspicion(knowledge)
+    hidden = "hides" if suspected >= 1.0 else "may hide" if suspected > 0.0 else "is not seen to hide"
     text = f"It acts by {acts}. The aleatoric state {hidden} something that matters."
     if (choice["steps"] > 0).all():
-        free, model = (choice["rewards"] / choice["steps"])[0]
-        text += f" Recent rewards per step, scaled to [0, 1]: {model:.4f} by the model, {free:.4f} by the values."
+        actor, model = (choice["rewards"] / choice["steps"])[0]
+        text += f" Recent rewards per step, scaled to [0, 1]: {model:.4f} by the model, {actor:.4f} by the actor."
     return text
 
 
 def versatile(
     *,
-    schedule: Schedule,
     evidence: float = 5.0,
-    phase: float = 0.05,
-    shortest: float = 50.0,
+    phase: float = 0.1,
+    shortest: float = 100.0,
     least: float = 0.01,
 ) -> Design:
-    """Act by a model or by model-free values, whichever earns more.
+    """Act by a model or by a search among policies, whichever earns more.
 
     Parameters
     ----------
-    schedule:
-        the schedule of the values, as of ``growing-horizon``; the model is that of ``planner`` with its defaults
     evidence:
-        the state is taken to hide something if the evidence for it is so many standard deviations above 0
+        the suspicion that the state hides something is complete if the evidence for it is so many standard deviations
+        above 0; more than 1.5
     phase:
         the length of a phase, as a share of the steps so far
     shortest:
         the least number of steps of a phase
     least:
-        the least share of phases in which the one that earned less acts
+        the least share of phases in which the planner acts
 
     Examples
     --------
@@ -283,35 +356,36 @@ def versatile(
     'It acts by the model. The aleatoric state is not seen to hide something that matters.'
 
     """
-    check_at_least(0, evidence=evidence)
+    require(DOUBTED < evidence < math.inf, "agent.evidence", evidence, f"give a number greater than {DOUBTED}")
     check_at_least(1, shortest=shortest)
     check_fraction(phase=phase)
     check_fraction(0.5, least=least)
-    model = planner.planner()
+    actor = actor_critic.actor_critic()
 
     def build(indexed: IndexedTask) -> Versatile:
         pairs = indexed.states * indexed.actions
+        model = planner.planner(commitment=COMMITMENT / math.sqrt(pairs))
         contexts = min(pairs, max(LEAST_CONTEXTS, CONTEXTS // pairs))
         errors = records(pairs + pairs * contexts, mean=1, visits=1)
         sums = dict.fromkeys(("steps", "steps_squared", "rewards", "means_squared", "variances"), 2)
-        tested = dict.fromkeys(("before", "agreed", "varied", "hidden"), 1)
-        choice = records(1, planning=1, began=1, ends=1, earned=1, squared=1, turns=1, **sums, **tested)
+        of_phase = dict.fromkeys(("planning", "skipped", "ends", "earned", "squared", "turns", "searched"), 1)
+        choice = records(1, **of_phase, **sums, before=1, agreed=1, varied=1)
         choice["planning"], choice["ends"] = 1.0, shortest
-        free = growing_horizon.begin(schedule, indexed.states, indexed.actions)
-        own = errors, choice, evidence, phase, shortest, least
-        return Versatile._make((*model.build(indexed), *free, *own))
+        own = errors, choice, *map(float, (evidence, phase, shortest, least))
+        return Versatile._make((*model.build(indexed), *actor.build(indexed), *own))
 
     return Design(
         build,
         act,
         learn,
         policy,
-        schedule,
-        inspect,
+        inspect=inspect,
         infinite=True,
         unit=True,
         values=value_table,
         masks=True,
         explain=explain,
+        remember=remember,
+        memory="past",
         name="versatile",
     )

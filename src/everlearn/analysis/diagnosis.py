@@ -136,7 +136,7 @@ class _Solved(NamedTuple):
 
 def diagnose(
     task: object,
-    agent: object = "growing-horizon",
+    agent: object = None,
     *,
     schedule: object = None,
     parameters: Mapping[str, Any] | None = None,

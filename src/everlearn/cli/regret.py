@@ -27,7 +27,7 @@ MEANINGS = {
 
 def diagnose(
     task: Annotated[str, options.TASK],
-    agent: Annotated[str, options.AGENT] = "growing-horizon",
+    agent: Annotated[str | None, options.AGENT] = None,
     schedule: Annotated[str | None, options.SCHEDULE] = None,
     settings: options.Settings = None,
     steps: Annotated[int, options.steps("The number of steps of each run; you may write 1e4.")] = 20_000,
@@ -43,7 +43,7 @@ def diagnose(
 
     parameters = options.parse_settings(settings)
     at: dict[str, Any] = {"schedule": schedule, "parameters": parameters, "steps": steps, "runs": runs, "seed": seed}
-    with show_progress(f"{agent} on {task}", steps * runs) as bar:
+    with show_progress(f"{agent or 'the default agent'} on {task}", steps * runs) as bar:
         found = analyse(task, agent, **at, progress=bar.steps)
     if figure:
         from everlearn.figures.diagnosis import diagnosis_figure

@@ -27,7 +27,7 @@ LONG = 0.5
 
 def run(
     task: Annotated[str, options.TASK],
-    agent: Annotated[str, options.AGENT] = "growing-horizon",
+    agent: Annotated[str | None, options.AGENT] = None,
     schedule: Annotated[str | None, options.SCHEDULE] = None,
     settings: options.Settings = None,
     steps: Annotated[int, options.steps("The number of steps of each run; you may write 1e6.")] = 100_000,
@@ -66,7 +66,7 @@ def run(
     folder = None if out is None else make_folder_for(out, "--out")
     learned: list[str | None] = []
     began = time.perf_counter()
-    with show_progress(f"{agent} on {task}", steps * runs) as bar:
+    with show_progress(f"{agent or 'the default agent'} on {task}", steps * runs) as bar:
         try:
             result = el.run(
                 task,
@@ -90,7 +90,7 @@ def run(
     else:
         _print_result(result, time.perf_counter() - began, lambda: _has_model(task, parameters))
         for text in learned:
-            typer.echo(text or f"the agent {agent} learns no state of its own; its state is that of the task")
+            typer.echo(text or f"the agent {result.agent} learns no state of its own; its state is that of the task")
     written = [] if plot is None else [save_figure(picture(result), plot)]
     if folder is not None:
         written += keep(result, folder)

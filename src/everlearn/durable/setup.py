@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 from everlearn.agents.agent import Agent, whole
 from everlearn.agents.design import Design
+from everlearn.agents.names import default_agent
 from everlearn.agents.prices import Prices, Range, make_prices
-from everlearn.agents.spec import DEFAULT_AGENT, read_specs, split
+from everlearn.agents.spec import read_specs, split
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.durable.declaration import (
     FUNCTION,
@@ -66,7 +67,7 @@ KEYS = {
     "cost_range": Key(change=False),
     "limit": Key(change=True),
     "raw": Key(False, of_task=True),
-    "agent": Key(DEFAULT_AGENT),
+    "agent": Key(),
     "schedule": Key(),
     "parameters": Key({}),
     "explore": Key(0.0, change=True),
@@ -289,6 +290,8 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(values["allowed"], Mapping):
         allowed = values["allowed"].items()
         values["allowed"] = [[state, listed(actions, "allowed")] for state, actions in allowed]
+    if values["agent"] is None:
+        values["agent"] = default_agent(values["schedule"], split(values["parameters"])["schedule"])
     rule = Rule.read(values["promotion"])
     values["promotion"] = None if rule is None else rule.document()
     if values["task"] is not None:

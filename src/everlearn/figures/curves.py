@@ -31,7 +31,7 @@ def picture(result: Result, width: float = 7.2, height: float = 3.6) -> Figure:
     >>> import everlearn as el
     >>> figure = picture(el.run("riverswim", steps=10))
     >>> [text.get_text().partition(":")[0] for text in figure.legends[0].get_texts()][:2]
-    ['growing-horizon, practical', 'optimum over all policies = best over aleatoric states = always right']
+    ['versatile', 'optimum over all policies = best over aleatoric states = always right']
 
     """
     from matplotlib.figure import Figure

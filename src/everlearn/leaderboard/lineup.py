@@ -13,6 +13,7 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
+from everlearn.agents.names import DEFAULT_AGENT
 from everlearn.errors import UnknownName
 from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry, name_of, read_spec
 from everlearn.leaderboard.identity import agent_identity, states, task_identity
@@ -22,7 +23,7 @@ from everlearn.results.arm import Arm
 from everlearn.theory.aleatoric import attained
 from everlearn.theory.report import Theory
 
-OURS = "growing-horizon, practical"
+OURS = DEFAULT_AGENT
 """The agent with which all others are compared, in pairs."""
 
 TRAINING, SET_ASIDE = "training", "set aside"
@@ -168,7 +169,7 @@ def lineup(
     --------
     >>> whole = lineup()
     >>> whole.ours, len(whole.tasks), whole.spec.runs, whole.spec.steps
-    ('growing-horizon, practical', 53, 10, 1000000)
+    ('versatile', 53, 10, 1000000)
     >>> lineup(["planner"], fresh=True).tasks[0]
     'maze, 64 places'
 

@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from everlearn.agents.agent import whole
-from everlearn.agents.registry import DEFAULT_SCHEDULE
-from everlearn.agents.spec import DEFAULT_AGENT, AgentSpec, TaskSpec, read_specs
+from everlearn.agents.names import DEFAULT_SCHEDULE, SCHEDULED_AGENT
+from everlearn.agents.spec import AgentSpec, TaskSpec, read_specs
 from everlearn.errors import InputError, UnknownName, require
 from everlearn.experiments.spec import read_spec
 from everlearn.page.offer import DURATION, REGISTERED, Offer
@@ -33,12 +33,16 @@ _OF_PAGE = ("task", "seed", "speed", "growing", "at")
 _OF_AGENT = ("agent", "schedule")
 
 
+FIRST = AgentSpec(SCHEDULED_AGENT, DEFAULT_SCHEDULE)
+"""The agent that a page starts with: the paper's, whose values it can draw, with the schedule that learns fast."""
+
+
 @dataclass(frozen=True)
 class Configuration:
     """Everything that the page shows follows from this."""
 
     task: TaskSpec = field(default=TaskSpec("service-station"))
-    agents: tuple[AgentSpec, ...] = (AgentSpec(DEFAULT_AGENT, DEFAULT_SCHEDULE),)
+    agents: tuple[AgentSpec, ...] = (FIRST,)
     seed: int = 1
     speed: int = 10
     growing: bool = True
@@ -103,7 +107,7 @@ def label(agent: AgentSpec) -> str:
 
 def is_papers(agent: AgentSpec) -> bool:
     """Return whether this is the agent of the paper with a schedule of the paper, as printed."""
-    return agent.given == DEFAULT_AGENT and agent.schedule in ("smooth", "change-points") and not agent.settings
+    return agent.given == SCHEDULED_AGENT and agent.schedule in ("smooth", "change-points") and not agent.settings
 
 
 def write(value: object) -> str:
@@ -156,7 +160,7 @@ def _read_agents(given: Mapping[str, str], first: AgentSpec) -> tuple[AgentSpec,
 
 def _read_agent(given: Mapping[str, str]) -> AgentSpec:
     settings = {name: value for name, value in given.items() if name not in _OF_AGENT}
-    return read_specs(None, given.get("agent", DEFAULT_AGENT), given.get("schedule"), settings)[1]
+    return read_specs(None, given.get("agent", SCHEDULED_AGENT), given.get("schedule"), settings)[1]
 
 
 def read_toml(text: str, offer: Offer = REGISTERED) -> Configuration:

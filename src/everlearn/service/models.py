@@ -168,7 +168,7 @@ class SetupIn(Body):
         None, description="The limit of the average cost, per step, or per unit of time with `durations`."
     )
     raw: bool = Field(False, strict=True, description="Learn from rewards as they are, not scaled to [0, 1].")
-    agent: _STR = Field("growing-horizon", description="An agent by its name in the registry.")
+    agent: _STR | None = Field(None, description="An agent by its name in the registry; by default the default agent.")
     schedule: _STR | None = Field(None, description="A schedule by its name in the registry.")
     parameters: Annotated[
         dict[_STR, Scalar | Scalars | None], Field(max_length=MOST_ENTRIES), BeforeValidator(_few)
