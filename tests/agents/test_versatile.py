@@ -217,10 +217,19 @@ def test_a_step_that_is_not_learned_from_cuts_the_traces_of_the_actor():
     assert agent.knowledge.past["trace"].any()
     agent.remember(Experience(0, 0, 0, math.nan, 0))
     assert not agent.knowledge.past["trace"].any()
-    kept = agent.knowledge.past.copy()
+    assert agent.knowledge.past["mean"].any()
+
+
+def test_the_planner_leaves_no_past_to_keep_with_each_step_whose_reward_comes_late():
+    agent = el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1)
+    agent.knowledge.choice["planning"] = 0.0
+    drive(agent, 20)
+    present = agent.exchange_memory()
+    assert present.any()
     agent.knowledge.choice["planning"] = 1.0
+    agent.exchange_memory(present)  # as after a reward that came late, with which the planner's phase began
     agent.remember(Experience(0, 0, 0, math.nan, 0))
-    assert (agent.knowledge.past == kept).all()
+    assert not agent.exchange_memory().any()
 
 
 def test_it_says_which_of_the_two_acts(driven):

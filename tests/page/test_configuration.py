@@ -36,7 +36,7 @@ SEVERAL = Configuration(
 )
 
 
-def test_the_default_is_the_default_agent_on_the_papers_station():
+def test_the_default_is_the_papers_agent_with_its_default_schedule_on_the_papers_station():
     assert Configuration().checked() == Configuration()
     [agent] = Configuration().agents
     design = make_design("growing-horizon")

@@ -293,9 +293,15 @@ def forget(knowledge: Versatile) -> None:
 
 
 def remember(knowledge: Versatile, experience: Experience) -> None:
-    """Tell the actor and the critic of a step that is not learned from, if it is their turn."""
+    """Tell the actor and the critic of a step that is not learned from, if it is their turn; else empty the past.
+
+    If rewards come late, the past is put back after each of them, and would outlast :func:`begin_phase`; besides, a
+    durable agent keeps the past before each step whose reward is to come, unless it is empty.
+    """
     if knowledge.choice["planning"][0, 0] == 0.0:
         actor_critic.remember(actor_of(knowledge), experience)
+    else:
+        forget(knowledge)
 
 
 def policy(knowledge: Versatile) -> Table:
