@@ -124,7 +124,7 @@ def test_optimism_that_follows_what_varies_goes_with_counts_that_are_scaled():
 
 def test_forgetting_can_be_changed_while_an_agent_lives(tmp_path):
     """What was learned stays, and what is new moves the values by the new step size."""
-    setup = {"actions": ["go"], "observations": ["seen"], "reward_range": [0, 1]}
+    setup = {"agent": "growing-horizon", "actions": ["go"], "observations": ["seen"], "reward_range": [0, 1]}
     with el.live(tmp_path, **setup) as agent:
         for _ in range(2000):
             agent.observe("seen", executed="go", reward=1.0)

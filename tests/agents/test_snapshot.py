@@ -69,7 +69,7 @@ def refused(path: Path, agent: el.Agent | None = None) -> str:
 
 
 def test_a_file_is_read_back_to_the_last_bit(saved):
-    agent = el.Agent("service-station")
+    agent = el.Agent("service-station", "growing-horizon")
     agent.load(saved)
     assert same(agent.snapshot(), worked().snapshot())
     assert agent.seed == 1

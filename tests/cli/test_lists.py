@@ -45,6 +45,7 @@ def test_the_command_prints_the_same(command, call):
 
 def test_the_default_is_what_a_run_uses(call, call_json):
     result = el.run("riverswim", steps=1, engine="reference")
+    scheduled = el.run("riverswim", "growing-horizon", steps=1, engine="reference")
     marked = [row["name"] for kind in ("agents", "schedules") for row in call_json(kind) if row["default"]]
-    assert marked == [result.agent, result.schedule]
+    assert marked == [result.agent, scheduled.schedule]
     assert [call(kind).count("The default.") for kind in LISTS] == [0, 1, 1]

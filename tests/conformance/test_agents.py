@@ -7,6 +7,7 @@ import pytest
 
 import everlearn as el
 from everlearn.registry import locate, parameters, summary
+from everlearn.sources import callees
 from tests.conformance.brief import brief_parameters, make_agent
 from tests.few import few
 from tests.worlds import environment_stream
@@ -147,3 +148,10 @@ def test_it_is_run_by_name(agent_name):
         "service-station", agent_name, steps=50, runs=2, parameters=brief_parameters(agent_name), engine="reference"
     )
     assert result.agent == agent_name
+
+
+def test_what_is_compiled_is_found_by_its_own_source_alone(agent_name):
+    """Not by that of its factory, which reaches the interpreter's tables of modules; they grow with every import."""
+    design = make_agent("riverswim", agent_name).design
+    reached = {function.__module__ for part in (design.act, design.learn) for function in callees(part)}
+    assert not reached & {"everlearn.agents.checks", "everlearn.errors", "everlearn.registry"}

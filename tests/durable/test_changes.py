@@ -194,7 +194,11 @@ def test_a_schedule_of_ones_own(tmp_path, edit, words):
         ({"reward_range": (0, 1)}, {"reward_range": (0, 2)}, "the reward range was 0 to 1 and is now 0 to 2"),
         ({}, {"raw": True}, "rewards are raw now, and were scaled"),
         ({"schedule": "smooth"}, {"schedule": "fixed"}, "the schedule was 'smooth' and is now 'fixed'"),
-        ({}, {"parameters": {"schedule.horizon_scale": 3}}, "schedule.horizon_scale was 12.0 and is now 3.0"),
+        (
+            {"agent": "growing-horizon"},
+            {"parameters": {"schedule.horizon_scale": 3}},
+            "schedule.horizon_scale was 12.0 and is now 3.0",
+        ),
         ({}, {"snapshot_every": 5}, "snapshot_every was 10000 and is now 5"),
         ({}, {"retain": 5}, "retain was None and is now 5"),
         ({}, {"reward": lambda s, a, o: 0.5}, "the reward follows from the setup now, and was not"),

@@ -50,9 +50,16 @@ MASKING = sorted(name for name in AGENTS if make(name).agent.design.masks)
 FORBIDDEN = {state: ["a", "b"] for state in ("start", *STATES)}
 
 
-def test_eleven_designs_leave_out_actions():
+def test_twelve_designs_leave_out_actions():
     horizons = ["growing-horizon", "growing-horizon-v", "lattice", "learned", "optimistic-q", "planner"]
-    assert [*("differential-q", "discounted"), *horizons, "q-learning", "r-learning", "versatile"] == MASKING
+    assert [
+        *("differential-q", "discounted"),
+        *horizons,
+        "q-learning",
+        "r-learning",
+        "restarting",
+        "versatile",
+    ] == MASKING
 
 
 @pytest.mark.parametrize("design", ["growing-horizon", "discounted", "optimistic-q"])  # others explore at random

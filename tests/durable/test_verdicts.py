@@ -30,7 +30,7 @@ IMPOSSIBLE = {"schedule.optimism_scale": -1e300}
 
 def create_impossible(store: Store, name: str) -> None:
     """Create an agent that cannot act, as if its setup had been accepted."""
-    core = store.create(name, make_setup(**LABELS))
+    core = store.create(name, make_setup(**LABELS, agent="growing-horizon"))
     observe(store, core, 3)
     store.append([], [core])
     record = store.enrolled(name)

@@ -9,7 +9,13 @@ from everlearn.client.connection import ServiceError
 from everlearn.durable.setup import make_setup
 from tests.durable import failing
 
-SETUP = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": [0, 1], "seed": 1}
+SETUP = {
+    "agent": "growing-horizon",
+    "actions": ["slow", "fast"],
+    "observations": ["idle", "busy"],
+    "reward_range": [0, 1],
+    "seed": 1,
+}
 PATH = "/v1/agents/pump"
 
 

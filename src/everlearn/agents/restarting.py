@@ -32,7 +32,7 @@ from everlearn.agents.checks import check_at_least
 from everlearn.agents.design import Design
 from everlearn.agents.guard import build_knowledge
 from everlearn.agents.knowledge import arrays
-from everlearn.agents.names import DEFAULT_AGENT
+from everlearn.agents.names import SCHEDULED_AGENT
 from everlearn.agents.registry import make_design
 from everlearn.agents.spec import split
 from everlearn.errors import require
@@ -125,7 +125,7 @@ def _with_restarts(inner_act: Act, inner_learn: Learn) -> tuple[Act, Learn]:
 
 
 def restarting(
-    design: object = DEFAULT_AGENT,
+    design: object = SCHEDULED_AGENT,
     *,
     every: int = 0,
     alarm: float = 3.0,
@@ -167,7 +167,7 @@ def restarting(
     return make_design("restarting", {"of": other, "every": every, "alarm": alarm})
 
 
-def restarting_agent(*, of: str | Design = DEFAULT_AGENT, every: int = 0, alarm: float = 3.0) -> Design:
+def restarting_agent(*, of: str | Design = SCHEDULED_AGENT, every: int = 0, alarm: float = 3.0) -> Design:
     """Restart another agent by a clock, or when its rewards fall (in the spirit of MASTER, Wei and Luo, 2021).
 
     All parameters but these, and the schedule, are those of the other agent.

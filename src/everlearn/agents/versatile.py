@@ -39,7 +39,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents import actor_critic, planner
+from everlearn.agents import actor_critic as searching
+from everlearn.agents import planner as planning
 from everlearn.agents.actor_critic import ActorCritic
 from everlearn.agents.checks import check_at_least, check_fraction
 from everlearn.agents.design import Design
@@ -102,7 +103,7 @@ class Versatile(NamedTuple):
     parts: NDArray[np.int64]
     digits: NDArray[np.int64]
     segment: int
-    actor: actor_critic.Settings
+    actor: searching.Settings
     errors: NDArray[Any]
     """One record per pair, then one per pair and previous pair, or group of previous pairs if they are many: ``mean``,
     the mean of e, and ``visits``."""
@@ -132,10 +133,10 @@ def model_of(knowledge: Versatile) -> Planner:
 def act(knowledge: Versatile, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
     """Let the one whose turn it is choose; the planner, if the actor chooses what is forbidden."""
     if knowledge.choice["planning"][0, 0] == 0.0:
-        action = actor_critic.act(actor_of(knowledge), aleatoric_state, now, stream)
+        action = searching.act(actor_of(knowledge), aleatoric_state, now, stream)
         if knowledge.cells["value"][aleatoric_state, action] > -math.inf:
             return action
-    return planner.act(model_of(knowledge), aleatoric_state, now, stream)
+    return planning.act(model_of(knowledge), aleatoric_state, now, stream)
 
 
 def learn(knowledge: Versatile, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
@@ -144,13 +145,13 @@ def learn(knowledge: Versatile, experience: Experience, now: ScheduleValues, str
     s = experience.aleatoric_state
     pair = s * knowledge.cells["value"].shape[1] + experience.action
     if choice["planning"][0, 0] > 0.0:
-        error = planner.study(model_of(knowledge), experience, now.t)
-        planner.hold(model_of(knowledge), s, experience.action)
+        error = planning.study(model_of(knowledge), experience, now.t)
+        planning.hold(model_of(knowledge), s, experience.action)
         suspect(knowledge, pair, error)
     else:
         forbid(knowledge, s)
         choice["searched"][0, 0] += 1.0
-        actor_critic.improve(actor_of(knowledge), experience, choice["searched"][0, 0])
+        searching.improve(actor_of(knowledge), experience, choice["searched"][0, 0])
     choice["before"][0, 0] = pair
     if now.t > choice["skipped"][0, 0]:
         choice["earned"][0, 0] += experience.reward
@@ -299,7 +300,7 @@ def remember(knowledge: Versatile, experience: Experience) -> None:
     durable agent keeps the past before each step whose reward is to come, unless it is empty.
     """
     if knowledge.choice["planning"][0, 0] == 0.0:
-        actor_critic.remember(actor_of(knowledge), experience)
+        searching.remember(actor_of(knowledge), experience)
     else:
         forget(knowledge)
 
@@ -307,15 +308,15 @@ def remember(knowledge: Versatile, experience: Experience) -> None:
 def policy(knowledge: Versatile) -> Table:
     """Return the policy of the one that acts."""
     if knowledge.choice["planning"][0, 0] > 0.0:
-        return planner.policy(model_of(knowledge))
+        return planning.policy(model_of(knowledge))
     allowed = knowledge._replace(search=knowledge.search.copy())
     allowed.search["gradient"][knowledge.cells["value"] == -math.inf] = -math.inf
-    return actor_critic.policy(actor_of(allowed))
+    return searching.policy(actor_of(allowed))
 
 
 def inspect(knowledge: Versatile, now: ScheduleValues) -> dict[str, Table]:
     """Return N, R, Q and V of the planner, and the policy of the one that acts."""
-    return {**planner.inspect(model_of(knowledge), now), "policy": policy(knowledge)}
+    return {**planning.inspect(model_of(knowledge), now), "policy": policy(knowledge)}
 
 
 def explain(knowledge: Versatile, task: Task) -> str:  # noqa: ARG001
@@ -366,11 +367,11 @@ def versatile(
     check_at_least(1, shortest=shortest)
     check_fraction(phase=phase)
     check_fraction(0.5, least=least)
-    actor = actor_critic.actor_critic()
+    actor = searching.actor_critic()
 
     def build(indexed: IndexedTask) -> Versatile:
         pairs = indexed.states * indexed.actions
-        model = planner.planner(commitment=COMMITMENT / math.sqrt(pairs))
+        model = planning.planner(commitment=COMMITMENT / math.sqrt(pairs))
         contexts = min(pairs, max(LEAST_CONTEXTS, CONTEXTS // pairs))
         errors = records(pairs + pairs * contexts, mean=1, visits=1)
         sums = dict.fromkeys(("steps", "steps_squared", "rewards", "means_squared", "variances"), 2)

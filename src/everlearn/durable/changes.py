@@ -12,7 +12,7 @@ from everlearn.agents.design import UNNAMED
 from everlearn.agents.schedule import LATER
 from everlearn.durable.declaration import OBJECT, is_missing
 from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
-from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup
+from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup, means_another
 from everlearn.errors import Changed, require
 from everlearn.labels import as_label
 from everlearn.registry import settings_text
@@ -56,6 +56,7 @@ def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
         require(not is_missing(value) or key in named, key, OBJECT, remedy)
     has_task = document["task"] is not None or "task" in named
     dropped = {key for key, value in document.items() if is_missing(value) or (has_task and KEYS[key].of_task)}
+    dropped |= {"agent"} if means_another(document, named) else set()
     kept = {key: value for key, value in document.items() if key not in dropped}
     setup = make_setup(**{**kept, **named}) if named else Setup(document)
     known = {**DEFAULTS, **document}

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from everlearn.agents.agent import Agent, whole
 from everlearn.agents.design import Design
-from everlearn.agents.names import default_agent
+from everlearn.agents.names import DEFAULT_AGENT, default_agent
 from everlearn.agents.prices import Prices, Range, make_prices
 from everlearn.agents.spec import read_specs, split
 from everlearn.aleatoric.state import AleatoricState
@@ -234,6 +234,16 @@ class Setup:
         if self.is_declared and changed is None:
             return None
         return json.dumps({**self.fingerprint, "changed": changed}, separators=(",", ":"))
+
+
+def means_another(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Tell whether arguments name a schedule and no agent, and the stored agent is the default, which takes none.
+
+    They then mean the agent whose schedules these are.
+    """
+    chosen = split(given.get("parameters") or {})["schedule"]
+    scheduled = given.get("schedule") is not None or bool(chosen)
+    return scheduled and given.get("agent") is None and stored.get("agent") == DEFAULT_AGENT
 
 
 def make_setup(**given: Any) -> Setup:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from everlearn.durable.declaration import GIVEN, OBJECT, is_missing
-from everlearn.durable.setup import KEYS, Setup, make_setup
+from everlearn.durable.setup import KEYS, Setup, make_setup, means_another
 from everlearn.errors import InputError, require
 from everlearn.files import expanded
 from everlearn.tasks.task import Task
@@ -63,8 +63,8 @@ def _dropped(document: Mapping[str, Any], given: Mapping[str, Any]) -> set[str]:
         dropped |= of_task
     if "aleatoric" in given:
         dropped |= {"states", "start"}
-    if "agent" in given:
-        dropped |= {"schedule", "parameters"}
+    if "agent" in given or means_another(document, given):
+        dropped |= {"agent", "schedule", "parameters"}
     if "schedule" in given:
         dropped |= {"parameters"}
     return dropped

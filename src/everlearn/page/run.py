@@ -115,9 +115,9 @@ class WatchedRun(ABC):
         """Whether a step needs a few rows of every array only, which is not proved of a user's design."""
         return self.design.by_state and not self.design.own
 
-    def _rows(self, aleatoric_state: int, following: int) -> tuple[int, ...]:
+    def _rows(self, aleatoric_state: int, following: int, *, by_state: bool = False) -> tuple[int, ...]:
         """Return the aleatoric states of which a watched step says something: all, unless there are too many."""
-        few = self.by_state or isinstance(self.task.states, Grid)
+        few = by_state or isinstance(self.task.states, Grid)
         return (aleatoric_state, following) if few else tuple(range(len(self.task.states)))
 
     def advance(self, steps: int) -> None:
@@ -219,7 +219,7 @@ class CompiledRun(WatchedRun):
         outcome = draw_outcome(batch.table, int(lanes.pair[0]), action, uniform(self._environment)).copy()
         following, reward = int(outcome["state"]), float(outcome["reward"])
         experience = Experience(s, action, int(outcome["observation"]), float(outcome["learned"]), following)
-        rows = self._rows(s, following)
+        rows = self._rows(s, following, by_state=self.by_state)
         before = copied(knowledge, rows) if everything is None else everything
         self.functions.learn(knowledge, experience, now, self._agent)
         lanes.total[0] += reward
