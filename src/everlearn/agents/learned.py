@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents import growing_horizon
+from everlearn.agents import growing_horizon, phases, tally
 from everlearn.agents.checks import MOST_ENTRIES, check_at_least
 from everlearn.agents.design import Design
 from everlearn.agents.evidence import FEWEST, WIDEST, best_question, forget, gain_of, is_outdated, notice, reviews
@@ -47,7 +47,7 @@ from everlearn.agents.growing_horizon import OffsetValues
 from everlearn.agents.past import sizes_of, update
 from everlearn.agents.schedule import Schedule
 from everlearn.agents.splits import CONFIDENCE, make_room, split
-from everlearn.agents.tabular import largest
+from everlearn.agents.tabular import largest, records
 from everlearn.agents.tree import (
     CODES,
     ERRORS,
@@ -81,37 +81,72 @@ BURN = 10.0
 MOST_CURIOUS = 0.1
 """The greatest probability of a try."""
 
+PHASE, SHORTEST = 0.02, 50.0
+"""The length of a phase in which the tree or the tally acts, as a share of the steps so far, and the least length."""
+
+LEAST, PRICE = 0.02, 0.0005
+"""The one that earns less acts in at least this share of the phases, or in so few that it costs this per step."""
+
 GOLDEN = 0.6180339887498949
 """Its multiples, modulo 1, are spread evenly: they choose which errors to notice, without a rhythm."""
 
 
 def act(knowledge: Tree, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
-    """Act as the growing-horizon agent does, in the leaf; now and then try a random action, once."""
+    """Act as the growing-horizon agent does, in the leaf or by the tally; now and then try a random action, once."""
     node = leaf(knowledge, aleatoric_state)
-    if knowledge.curiosity > 0.0 and uniform(stream) < curious(knowledge, node):
+    if tally.acts(knowledge) and all_allowed(knowledge, node):
+        row = tally.row_of(knowledge, tally.code_of(knowledge, aleatoric_state))
+        if knowledge.curiosity > 0.0 and uniform(stream) < curious(knowledge, knowledge.tallied[row]):
+            return choose(stream, knowledge.totals.shape[1])
+        return growing_horizon.act(tally.values_of(knowledge), row, now, stream)
+    if knowledge.curiosity > 0.0 and uniform(stream) < curious(knowledge, knowledge.nodes[node, VISITS]):
         action = choose(stream, knowledge.totals.shape[1])
         if knowledge.cells["value"][node, action] > -math.inf:
             return action
     return growing_horizon.act(rows_of(knowledge), node, now, stream)
 
 
-def curious(knowledge: Tree, s: int) -> float:
-    """Return the probability of a try: it falls with the square root of the visits to the leaf."""
-    return min(knowledge.curiosity / math.sqrt(float(knowledge.nodes[s, VISITS] + 1)), MOST_CURIOUS)
+def curious(knowledge: Tree, visited: int) -> float:
+    """Return the probability of a try: it falls with the square root of the visits to a leaf or a row."""
+    return min(knowledge.curiosity / math.sqrt(float(visited + 1)), MOST_CURIOUS)
+
+
+def all_allowed(knowledge: Tree, node: int) -> bool:
+    """Return whether no action is forbidden in a leaf.  Where one is, the tree acts, and the tally learns nothing."""
+    u = knowledge.cells["value"]
+    for a in range(u.shape[1]):
+        if u[node, a] == -math.inf:
+            return False
+    return True
 
 
 def remember(knowledge: Tree, experience: Experience) -> None:
     """Move the past one step on, without learning."""
     update(knowledge.past, knowledge.sizes, experience.action, experience.observation)
+    if tally.is_used(knowledge):
+        tally.move(knowledge, experience.action, experience.observation)
 
 
-def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: Any) -> None:
-    """Learn as the growing-horizon agent does, from one leaf to another; notice the error, and review the leaf."""
+def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
+    """Learn as the growing-horizon agent does, from one leaf to another; notice the error, and review the leaf.
+
+    If the tally is used, learn the same in its rows too, whichever of the two acts.
+    """
     s = leaf(knowledge, experience.aleatoric_state)
     a = experience.action
     u = knowledge.cells["value"]
     expected = u[s, a]
     hoped = largest(u, s)
+    tallying = tally.is_used(knowledge)
+    acting = tally.acts(knowledge)
+    row = 0
+    if tallying:
+        code_before = tally.code_of(knowledge, experience.aleatoric_state)
+        row = tally.row_of(knowledge, code_before)
+        if knowledge.codes[row] == tally.FREE:
+            knowledge.codes[row] = code_before
+        tally.compare(knowledge, row, a, experience.observation)
+        tally.count(knowledge, experience.observation, experience.reward)
     noticing = visits(knowledge, s, a, now) >= BURN and due(knowledge, s, a, now)
     if noticing:
         for place in range(len(knowledge.past)):
@@ -120,13 +155,33 @@ def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: 
     following = leaf(knowledge, experience.next_aleatoric_state)
     target = experience.reward - now.drift + now.discount * largest(u, following)
     error = min(target, now.ceiling) - expected
-    learn_in_leaf(knowledge, Experience(s, a, experience.observation, experience.reward, following), now, stream)
+    step = Experience(s, a, experience.observation, experience.reward, following)
+    if acting:
+        growing_horizon.update(rows_of(knowledge), step, now)
+    else:
+        tally.learn_in_row(rows_of(knowledge), step, now)
     knowledge.nodes[s, VISITS] += 1
-    knowledge.strayed[0] = knowledge.sizes.lags if expected < hoped else max(knowledge.strayed[0] - 1, 0)
+    if tallying:
+        if all_allowed(knowledge, s) and all_allowed(knowledge, following):
+            learn_tally(knowledge, row, experience, now)
+        tally.take_turns(knowledge, experience.reward, float(now.t))
+    strayed = expected < hoped and not acting
+    knowledge.strayed[0] = knowledge.sizes.lags if strayed else max(knowledge.strayed[0] - 1, 0)
     if noticing:
         notice(knowledge, s, a, error, code(knowledge, s, a, experience.observation))
         if knowledge.totals[s, a, NUMBER] >= knowledge.totals[s, a, SPAN]:
             review(knowledge, s, a, now)
+
+
+def learn_tally(knowledge: Tree, row: int, experience: Experience, now: ScheduleValues) -> None:
+    """Learn in the rows of the tally, from the one before the step to the present one."""
+    following = tally.row_of(knowledge, tally.code_of(knowledge, experience.next_aleatoric_state))
+    step = Experience(row, experience.action, experience.observation, experience.reward, following)
+    knowledge.tallied[row] += 1
+    if tally.acts(knowledge):
+        tally.learn_in_row(tally.values_of(knowledge), step, now)
+    else:
+        growing_horizon.update(tally.values_of(knowledge), step, now)
 
 
 def code(knowledge: Tree, s: int, a: int, observation: int) -> float:
@@ -135,33 +190,15 @@ def code(knowledge: Tree, s: int, a: int, observation: int) -> float:
 
 
 def due(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> bool:
-    """Return whether to notice an error: always soon after an action that was not greedy, else less often in time."""
+    """Return whether to notice an error: always soon after an action that was not greedy, else less often in time.
+
+    While the tally acts, an action is often not the greedy one of the tree, so that is then no reason.
+    """
     u = knowledge.cells["value"]
     share = max(OFTEN / knowledge.totals[s, a, SPAN], RAREST)
-    return bool(share >= 1.0 or (now.t * GOLDEN) % 1.0 < share or knowledge.strayed[0] > 0 or u[s, a] < largest(u, s))
-
-
-def learn_in_leaf(knowledge: Tree, step: Experience, now: ScheduleValues, stream: Any) -> None:
-    """Learn as the growing-horizon agent does, but let a try neither be held nor end the hold of another action."""
-    s = step.aleatoric_state
-    held = knowledge.cells["held"]
-    left = knowledge.cells["left"]
-    if left.shape[1] == 0 or not is_try(knowledge, s, step.action):
-        growing_horizon.learn(rows_of(knowledge), step, now, stream)
-    else:
-        action = held[s, 0]
-        number = left[s, 0]
-        growing_horizon.learn(rows_of(knowledge), step, now, stream)
-        held[s, 0] = action
-        left[s, 0] = number
-
-
-def is_try(knowledge: Tree, s: int, a: int) -> bool:
-    """Return whether the growing-horizon agent would not have taken an action: another one is held, or is greedy."""
-    u = knowledge.cells["value"]
-    if knowledge.cells["left"][s, 0] >= 1.0:
-        return bool(knowledge.cells["held"][s, 0] != a)
-    return bool(u[s, a] < largest(u, s))
+    if share >= 1.0 or (now.t * GOLDEN) % 1.0 < share or knowledge.strayed[0] > 0:
+        return True
+    return bool(u[s, a] < largest(u, s) and not tally.acts(knowledge))
 
 
 def review(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> None:
@@ -175,6 +212,8 @@ def review(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> None:
         feature, value = best_question(knowledge, s, a, signal)
         if feature >= 0 and make_room(knowledge, s, gain_of(knowledge, s, a, feature, value, now), now):
             split(knowledge, s, feature, value, now)
+            if signal == CODES:
+                tally.begin(knowledge, float(now.t))
             return
     if is_outdated(knowledge, s, a):
         set_visits(knowledge, s, a, min(visits(knowledge, s, a, now), CONFIDENCE), now)
@@ -201,7 +240,7 @@ def policy(knowledge: Tree) -> Table:
     if knowledge.curiosity == 0.0:
         return greedy
     allowed = knowledge.cells["value"][rows] > -math.inf
-    tries = np.array([[curious(knowledge, int(row))] for row in rows]) / allowed.shape[1]
+    tries = np.array([[curious(knowledge, int(knowledge.nodes[row, VISITS]))] for row in rows]) / allowed.shape[1]
     return np.asarray(greedy + tries * (allowed - allowed.sum(axis=1, keepdims=True) * greedy))
 
 
@@ -284,7 +323,8 @@ def learned(
         widths = np.minimum(sizes.values, WIDEST)
         rows, actions = indexed.states + nodes, indexed.actions
         _check_size(rows * actions * int(widths.sum()), indexed)
-        past = sizes.begin()
+        past = np.concatenate([sizes.begin(), np.zeros(tally.width(actions), dtype=np.int64)])
+        choice = records(1, tally=1, hidden=1, **dict.fromkeys(phases.ONCE, 1), **dict.fromkeys(phases.EACH, 2))
         tree = np.zeros((rows, 6), dtype=np.int64)
         tree[:, FEATURE] = np.where(np.arange(rows) < indexed.states, LEAF, FREE)
         totals = np.zeros((rows, actions, 7))
@@ -299,6 +339,15 @@ def learned(
             np.stack([np.cumsum(widths) - widths, widths], axis=1).astype(np.int64),
             np.zeros((rows, actions, int(widths.sum()), 6)),
             totals,
+            growing_horizon.begin(schedule, tally.ROWS, actions).cells,
+            np.full(tally.ROWS, tally.FREE),
+            np.zeros(tally.ROWS, dtype=np.int64),
+            np.zeros((tally.ROWS, actions, 3, 2)),
+            np.zeros((actions, indexed.observations, 3)),
+            np.ones((actions, indexed.observations), dtype=np.int64),
+            np.zeros((indexed.observations, 2)),
+            np.zeros(1, dtype=np.int64),
+            choice,
             indexed.states,
             sizes,
             float(threshold),
@@ -306,6 +355,10 @@ def learned(
             float(window),
             float(curiosity),
             float(share),
+            PHASE,
+            SHORTEST,
+            LEAST,
+            PRICE,
             values.constants,
         )
 

@@ -11,13 +11,8 @@ means.  If the sum is more than ``evidence`` standard deviations above 0, the pa
 the sum falls below 0, it does not.  In an environment that changes, both means follow the change, the second one more
 slowly, so that a change alone makes the sum smaller.
 
-**Which one earns more?**  If the state hides something, time is divided into phases, each of which lasts a share
-``phase`` of the time so far.  In a phase one of the two acts.  The agent compares what both earned per step,
-weighing recent phases most.  Let z be the difference divided by its standard error.  The one that earned less acts in a
-share exp(-z^2 / 2) / 2 of the phases, which bounds the chance that it is the better one, and at least in a share
-``least``.  So both act equally often while nothing is known.  The standard error of the one that does not act grows, as
-what is known of it becomes old, unless it is that of the differences between its phases, which does not change.  It is
-tried again in any case, because of ``least``.
+**Which one earns more?**  If the state hides something, the two act in turns, and the one that earned more acts more
+often (:mod:`everlearn.agents.phases`).
 
 All rewards of a phase are credited to the one whose turn it is, whoever chose the actions.  If another policy acts, as
 in shadow mode or with ``executed=``, both still learn, and so does the test, but the phases then say nothing about the
@@ -33,7 +28,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from everlearn.agents import growing_horizon, planner
+from everlearn.agents import growing_horizon, phases, planner
 from everlearn.agents.checks import check_at_least, check_fraction
 from everlearn.agents.design import Design
 from everlearn.agents.growing_horizon import OffsetValues, ScheduleConstants
@@ -53,10 +48,6 @@ apart, but at least 8."""
 
 ODD = 2654435761
 """An odd number of 32 bits, near 2^32 divided by the golden ratio: its multiples are spread evenly over 32 bits."""
-
-CORRELATION = 4.0
-"""The variance of a mean of rewards is taken to be so many times that of independent rewards, or more if phases differ
-by more."""
 
 
 class Versatile(NamedTuple):
@@ -119,8 +110,7 @@ def learn(knowledge: Versatile, experience: Experience, now: ScheduleValues, str
     else:
         growing_horizon.hold(values, s, a, n)
     suspect(knowledge, s * knowledge.cells["value"].shape[1] + a, error)
-    choice["earned"][0, 0] += experience.reward
-    choice["squared"][0, 0] += experience.reward * experience.reward
+    phases.credit(choice, experience.reward)
     if now.t >= choice["ends"][0, 0]:
         end_phase(knowledge, now.t)
 
@@ -168,59 +158,11 @@ def average(errors: Any, place: int, error: float) -> None:
 
 
 def end_phase(knowledge: Versatile, t: float) -> None:
-    """Add what was earned in a phase to the sums of the one that acted, and begin another phase."""
+    """Begin another phase; the planner acts in it if the state hides nothing, else the one whose turn it is."""
     choice = knowledge.choice
-    acted = int(choice["planning"][0, 0])
-    length = t - choice["began"][0, 0]
-    mean = choice["earned"][0, 0] / length
-    kept = (1.0 - length / t) * (1.0 - length / t)
-    for one in range(2):
-        choice["steps"][0, one] *= kept
-        choice["steps_squared"][0, one] *= kept * kept
-        choice["rewards"][0, one] *= kept
-        choice["means_squared"][0, one] *= kept
-        choice["variances"][0, one] *= kept
-    choice["steps"][0, acted] += length
-    choice["steps_squared"][0, acted] += length * length
-    choice["rewards"][0, acted] += length * mean
-    choice["means_squared"][0, acted] += length * mean * mean
-    choice["variances"][0, acted] += choice["squared"][0, 0] - length * mean * mean
-    choice["earned"][0, 0] = 0.0
-    choice["squared"][0, 0] = 0.0
-    choice["began"][0, 0] = t
-    choice["ends"][0, 0] = t + math.ceil(max(knowledge.shortest, knowledge.phase * t))
-    choice["planning"][0, 0] = next_to_act(knowledge)
-
-
-def next_to_act(knowledge: Versatile) -> float:
-    """Return 1 if the planner acts in the next phase, and 0 if the values do."""
-    choice = knowledge.choice
-    if choice["hidden"][0, 0] == 0.0:
-        return 1.0
-    for one in range(2):
-        if choice["steps"][0, one] <= 0.0:
-            return float(one)
-    z = lead(choice)
-    better = 1.0 if z >= 0.0 else 0.0
-    choice["turns"][0, 0] += max(knowledge.least, 0.5 * math.exp(-0.5 * z * z))
-    if choice["turns"][0, 0] >= 1.0:
-        choice["turns"][0, 0] -= 1.0
-        return 1.0 - better
-    return better
-
-
-def lead(choice: Any) -> float:
-    """Return by how many standard errors the planner earned more per step than the values."""
-    difference = 0.0
-    variance = 1e-12
-    for one in range(2):
-        steps = choice["steps"][0, one]
-        mean = choice["rewards"][0, one] / steps
-        within = CORRELATION * max(choice["variances"][0, one], 0.0) / (steps * steps)
-        between = max(choice["means_squared"][0, one] / steps - mean * mean, 0.0)
-        variance += max(within, between * choice["steps_squared"][0, one] / (steps * steps))
-        difference = mean - difference
-    return float(difference / math.sqrt(variance))
+    phases.end_phase(choice, int(choice["planning"][0, 0]), t, knowledge.shortest, knowledge.phase)
+    hidden = choice["hidden"][0, 0] > 0.0
+    choice["planning"][0, 0] = phases.next_to_act(choice, knowledge.least) if hidden else 1.0
 
 
 def policy(knowledge: Versatile) -> Table:
@@ -293,7 +235,7 @@ def versatile(
         pairs = indexed.states * indexed.actions
         contexts = min(pairs, max(LEAST_CONTEXTS, CONTEXTS // pairs))
         errors = records(pairs + pairs * contexts, mean=1, visits=1)
-        sums = dict.fromkeys(("steps", "steps_squared", "rewards", "means_squared", "variances"), 2)
+        sums = dict.fromkeys(phases.EACH, 2)
         tested = dict.fromkeys(("before", "agreed", "varied", "hidden"), 1)
         choice = records(1, planning=1, began=1, ends=1, earned=1, squared=1, turns=1, **sums, **tested)
         choice["planning"], choice["ends"] = 1.0, shortest
