@@ -114,10 +114,10 @@ def curious(knowledge: Tree, visited: int) -> float:
 def all_allowed(knowledge: Tree, node: int) -> bool:
     """Return whether no action is forbidden in a leaf.  Where one is, the tree acts, and the tally learns nothing."""
     u = knowledge.cells["value"]
-    for a in range(u.shape[1]):
-        if u[node, a] == -math.inf:
-            return False
-    return True
+    least: float = u[node, 0]
+    for a in range(1, u.shape[1]):
+        least = min(least, u[node, a])
+    return least > -math.inf
 
 
 def remember(knowledge: Tree, experience: Experience) -> None:
@@ -141,10 +141,7 @@ def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: 
     acting = tally.acts(knowledge)
     row = 0
     if tallying:
-        code_before = tally.code_of(knowledge, experience.aleatoric_state)
-        row = tally.row_of(knowledge, code_before)
-        if knowledge.codes[row] == tally.FREE:
-            knowledge.codes[row] = code_before
+        row = tally.take_row(knowledge, experience.aleatoric_state)
         tally.compare(knowledge, row, a, experience.observation)
         tally.count(knowledge, experience.observation, experience.reward)
     noticing = visits(knowledge, s, a, now) >= BURN and due(knowledge, s, a, now)
@@ -228,30 +225,39 @@ def leaves(knowledge: Tree) -> NDArray[np.int64]:
     return rows
 
 
-def present(knowledge: Tree) -> OffsetValues:
-    """Return copies of the rows of these leaves, as knowledge of the growing-horizon agent."""
-    return rows_of(knowledge)._replace(cells=knowledge.cells[leaves(knowledge)])
+def present(knowledge: Tree) -> tuple[OffsetValues, NDArray[np.int64]]:
+    """Return what the agent knows of every aleatoric state with the present past, and how often it was there.
+
+    That is the row of the leaf, or that of the tally if it acts.
+    """
+    chosen = leaves(knowledge)
+    cells, visited = knowledge.cells[chosen], knowledge.nodes[chosen, VISITS]
+    if tally.acts(knowledge):
+        for s in np.flatnonzero((cells["value"] > -math.inf).all(axis=1)):
+            row = tally.row_of(knowledge, tally.code_of(knowledge, int(s)))
+            cells[s], visited[s] = knowledge.rows[row], knowledge.tallied[row]
+    return OffsetValues(cells, knowledge.constants), visited
 
 
 def policy(knowledge: Tree) -> Table:
     """Return with which probability the agent takes each action in each aleatoric state, with its present past."""
-    rows = leaves(knowledge)
-    greedy = growing_horizon.policy(present(knowledge))
+    rows, visited = present(knowledge)
+    greedy = growing_horizon.policy(rows)
     if knowledge.curiosity == 0.0:
         return greedy
-    allowed = knowledge.cells["value"][rows] > -math.inf
-    tries = np.array([[curious(knowledge, int(knowledge.nodes[row, VISITS]))] for row in rows]) / allowed.shape[1]
+    allowed = rows.cells["value"] > -math.inf
+    tries = np.array([[curious(knowledge, int(number))] for number in visited]) / allowed.shape[1]
     return np.asarray(greedy + tries * (allowed - allowed.sum(axis=1, keepdims=True) * greedy))
 
 
 def inspect(knowledge: Tree, now: ScheduleValues) -> dict[str, Table]:
     """Return Q and N in each aleatoric state with the present past, and the number of leaves of the whole tree."""
     number = float((knowledge.nodes[:, FEATURE] == LEAF).sum())
-    return {**growing_horizon.inspect(present(knowledge), now), "leaves": np.array([number])}
+    return {**growing_horizon.inspect(present(knowledge)[0], now), "leaves": np.array([number])}
 
 
 def values(knowledge: Tree) -> Table:
-    """Return the values in each aleatoric state with the present past; until the first split they can be written to."""
+    """Return the values of the leaves of the present past; until the first split they can be written to."""
     rows, table = leaves(knowledge), knowledge.cells["value"]
     return table[: len(rows)] if (rows == np.arange(len(rows))).all() else table[rows]
 
@@ -323,7 +329,7 @@ def learned(
         widths = np.minimum(sizes.values, WIDEST)
         rows, actions = indexed.states + nodes, indexed.actions
         _check_size(rows * actions * int(widths.sum()), indexed)
-        past = np.concatenate([sizes.begin(), np.zeros(tally.width(actions), dtype=np.int64)])
+        past = sizes.begin_all()
         choice = records(1, tally=1, hidden=1, **dict.fromkeys(phases.ONCE, 1), **dict.fromkeys(phases.EACH, 2))
         tree = np.zeros((rows, 6), dtype=np.int64)
         tree[:, FEATURE] = np.where(np.arange(rows) < indexed.states, LEAF, FREE)

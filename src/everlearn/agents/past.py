@@ -102,9 +102,18 @@ class Sizes(NamedTuple):
         """Return the first feature whose questions are "at least"; the questions of those before it are "is it"."""
         return 2 * self.lags + 1 + self.changes
 
+    @property
+    def features(self) -> int:
+        """Return the number of features."""
+        return len(self.kinds)
+
+    def begin_all(self) -> NDArray[np.int64]:
+        """Return the past before the first step: the features, and the tally (:mod:`everlearn.agents.tally`)."""
+        return np.concatenate([self.begin(), np.zeros(1 + 2 * self.actions, dtype=np.int64)])
+
     def begin(self) -> NDArray[np.int64]:
-        """Return the past before the first step: one number per feature."""
-        past = np.zeros(len(self.kinds), dtype=np.int64)
+        """Return the features before the first step: one number each."""
+        past = np.zeros(self.features, dtype=np.int64)
         past[self.ordered : self.ordered + self.timed] = AGES[-1]
         return past
 

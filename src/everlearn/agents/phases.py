@@ -61,7 +61,7 @@ def begin_phase(choice: Any, t: float, shortest: float, phase: float) -> None:
 
 
 def next_to_act(choice: Any, least: float) -> float:
-    """Return the one that acts in the next phase, 0 or 1; the one that earned less acts in the least share of phases."""
+    """Return which of the two acts in the next phase, 0 or 1; the one that earned less does so in a least share."""
     for one in range(2):
         if choice["steps"][0, one] <= 0.0:
             return float(one)

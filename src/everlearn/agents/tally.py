@@ -1,13 +1,14 @@
 """The other state of the agent ``learned``: what each action has brought since the last event.
 
-An *event* is an observation after which everything begins anew: its mean reward differs from that of the most frequent
-observation.  Since the last event, each action has a *leader*, an observation, and a *lead*.  When the action brings its
-leader, the lead grows by 1; when it brings another observation, the lead falls by 1; at 0, the next observation becomes
-the leader.  So if an action brings one of two observations, the lead is by how much one was more frequent: the evidence
-of all that was observed, of which a window sees a part.  If it brings one only, the lead is a count, such as an age.
+An *event* is an observation whose mean reward differs from that of the most frequent observation: in many tasks,
+everything begins anew after it.  Since the last event, each action has a *leader*, an observation, and a *lead*.  When
+the action brings its leader, the lead grows by 1; when it brings another observation, the lead falls by 1; at 0, the
+next observation becomes the leader.  So if an action brings one of two observations, the lead is by how much one was
+more frequent: the evidence of all that was observed, of which a window sees a part.  If it brings one only, the lead is
+a count, such as an age.
 
-The tally consists of the aleatoric state, the last event, and the leaders and leads of all actions.  A hash of them is a
-row in a table of bounded size, and the rows are learned as those of growing-horizon are.
+The tally consists of the aleatoric state, the last event, and the leaders and leads of all actions.  It has a row in a
+table of bounded size, which a hash finds, and the rows are learned as those of growing-horizon are.
 
 How far leads are told apart is learned too, for each action and leader: all leads of n or more have the same row, for n
 = 1 at first.  For each row, the agent compares how often the action brings its leader after a lead of n with how often
@@ -18,7 +19,6 @@ sum is so many standard deviations above 0, n is doubled.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from everlearn.agents import growing_horizon, phases
 from everlearn.agents.growing_horizon import OffsetValues
@@ -60,11 +60,6 @@ WHOLE, EXACT, GREATER = range(3)
 """The third axis of ``chances``: after a lead of n or more, of n, and of more than n."""
 
 
-def width(actions: int) -> int:
-    """Return how many numbers of the past the tally has: the last event, the leaders, and the leads."""
-    return 1 + 2 * actions
-
-
 def values_of(knowledge: Tree) -> OffsetValues:
     """Return the values of the rows as growing-horizon has them."""
     return OffsetValues(knowledge.rows, knowledge.constants)
@@ -76,8 +71,17 @@ def row_of(knowledge: Tree, code: int) -> int:
     for probe in range(PROBES):
         row = (code + probe) % rows
         if knowledge.codes[row] == code or knowledge.codes[row] == FREE:
-            return row
-    return code % rows
+            return int(row)
+    return int(code % rows)
+
+
+def take_row(knowledge: Tree, aleatoric_state: int) -> int:
+    """Return the row of the present tally, and make it its own if it is free."""
+    code = code_of(knowledge, aleatoric_state)
+    row = row_of(knowledge, code)
+    if knowledge.codes[row] == FREE:
+        knowledge.codes[row] = code
+    return row
 
 
 def code_of(knowledge: Tree, aleatoric_state: int) -> int:
@@ -218,3 +222,10 @@ def take_turns(knowledge: Tree, reward: float, t: float) -> None:
         if difference * least > knowledge.price:
             least = knowledge.price / difference
         choice["tally"][0, 0] = phases.next_to_act(choice, least)
+
+
+def earned_more(knowledge: Tree) -> bool:
+    """Return whether the tally earned more than the tree, as far as both have acted."""
+    if not is_used(knowledge) or not (knowledge.choice["steps"] > 0.0).all():
+        return acts(knowledge)
+    return phases.lead(knowledge.choice) >= 0.0

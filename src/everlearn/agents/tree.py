@@ -31,7 +31,7 @@ and the step after which they are counted."""
 
 
 class Tree(NamedTuple):
-    """The tree, the rows of its leaves, the past, and the statistics of errors; and the tally, which may act instead."""
+    """The tree, the rows of its leaves, the past, and the statistics of errors; the tally, which may act instead."""
 
     cells: NDArray[Any]
     """One record per node, as in :class:`everlearn.agents.growing_horizon.OffsetValues`; those of leaves are used."""
@@ -66,8 +66,8 @@ class Tree(NamedTuple):
     usual: NDArray[np.int64]
     """One number: the most frequent observation."""
     choice: NDArray[Any]
-    """One record with the fields of :mod:`everlearn.agents.phases`, in which the tree is the first of two.  ``tally`` is
-    1 if the tally acts, and ``hidden`` is 1 once a question was found that predicts what is observed."""
+    """One record with the fields of :mod:`everlearn.agents.phases`, in which the tree is the first of the two.
+    ``tally`` is 1 if the tally acts, and ``hidden`` is 1 once a question was found that predicts what is observed."""
     states: int
     sizes: Sizes
     threshold: float
