@@ -107,7 +107,7 @@ def freeze(agent: Agent, *, rare: float | None = None) -> Frozen:
     def follow(memory: Any, action: Label, observation: Label) -> Label:
         return kept.follow(memory, indexed.action(action), indexed.observation(observation))
 
-    task = seen_through(agent.task, AleatoricState(kept.memory(knowledge.sizes.begin_all()), follow))
+    task = seen_through(agent.task, AleatoricState(kept.memory(knowledge.sizes.begin()), follow))
     pairs = cast("tuple[tuple[Label, Any], ...]", task.states)
     return Frozen(task, rows[[kept.row(memory, indexed.state(natural)) for natural, memory in pairs]])
 
@@ -206,7 +206,7 @@ class Kept:
 
     def past(self, memory: Any) -> NDArray[np.int64]:
         """Return a past with these numbers; the others are as at the beginning."""
-        past = self.sizes.begin_all()
+        past = self.sizes.begin()
         past[self.places] = memory
         return past
 
@@ -239,7 +239,7 @@ class Tallied:
 
     def past(self, memory: Any) -> NDArray[np.int64]:
         """Return a past with these numbers; the others are as at the beginning."""
-        past = self.tree.sizes.begin_all()
+        past = self.tree.sizes.begin()
         past[self.first :] = memory
         return past
 

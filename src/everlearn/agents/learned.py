@@ -1,5 +1,9 @@
 """An agent that learns what to remember: it grows a tree of questions about the past below every aleatoric state.
 
+A second state learns from the same stream, the tally (:mod:`everlearn.agents.tally`), once a question was found that
+predicts what is observed.  From then on the two act in turns (:mod:`everlearn.agents.phases`), and the one that earned
+more acts more often.  Q-learning can learn from actions that another policy chose, so both learn from every step.
+
 A leaf of the tree is a row of the growing-horizon agent, which so composes with every schedule, optimism and held
 actions.  An inner node asks a question about a feature of the past (:mod:`everlearn.agents.past`), and the answers lead
 to the leaf in which the agent is now.  Everything is learned from one pass over the stream, in bounded memory:
@@ -281,7 +285,7 @@ def learned(
     curiosity: float = 0.4,
     share: float = 0.005,
 ) -> Design:
-    """Learn what to remember of the past with decision trees; each leaf is a state of growing-horizon.
+    """Learn what to remember of the past, with decision trees or a tally; each leaf is a state of growing-horizon.
 
     Parameters
     ----------
@@ -329,7 +333,7 @@ def learned(
         widths = np.minimum(sizes.values, WIDEST)
         rows, actions = indexed.states + nodes, indexed.actions
         _check_size(rows * actions * int(widths.sum()), indexed)
-        past = sizes.begin_all()
+        past = sizes.begin()
         choice = records(1, tally=1, hidden=1, **dict.fromkeys(phases.ONCE, 1), **dict.fromkeys(phases.EACH, 2))
         tree = np.zeros((rows, 6), dtype=np.int64)
         tree[:, FEATURE] = np.where(np.arange(rows) < indexed.states, LEAF, FREE)

@@ -107,13 +107,9 @@ class Sizes(NamedTuple):
         """Return the number of features."""
         return len(self.kinds)
 
-    def begin_all(self) -> NDArray[np.int64]:
-        """Return the past before the first step: the features, and the tally (:mod:`everlearn.agents.tally`)."""
-        return np.concatenate([self.begin(), np.zeros(1 + 2 * self.actions, dtype=np.int64)])
-
     def begin(self) -> NDArray[np.int64]:
-        """Return the features before the first step: one number each."""
-        past = np.zeros(self.features, dtype=np.int64)
+        """Return the past before the first step: the features, and the tally (:mod:`everlearn.agents.tally`)."""
+        past = np.zeros(self.features + 1 + 2 * self.actions, dtype=np.int64)
         past[self.ordered : self.ordered + self.timed] = AGES[-1]
         return past
 
