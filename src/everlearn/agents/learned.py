@@ -134,7 +134,8 @@ def remember(knowledge: Tree, experience: Experience) -> None:
 def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Learn as the growing-horizon agent does, from one leaf to another; notice the error, and review the leaf.
 
-    If the tally is used, learn the same in its rows too, whichever of the two acts.
+    If the tally is used, learn the same in its rows too, whichever of the two acts.  Errors are noticed only while the
+    tree acts: those after actions of the tally would depend on a past that the tree does not lead to.
     """
     s = leaf(knowledge, experience.aleatoric_state)
     a = experience.action
@@ -148,7 +149,7 @@ def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: 
         row = tally.take_row(knowledge, experience.aleatoric_state)
         tally.compare(knowledge, row, a, experience.observation)
         tally.count(knowledge, experience.observation, experience.reward)
-    noticing = visits(knowledge, s, a, now) >= BURN and due(knowledge, s, a, now)
+    noticing = not acting and visits(knowledge, s, a, now) >= BURN and due(knowledge, s, a, now)
     if noticing:
         for place in range(len(knowledge.past)):
             knowledge.before[place] = knowledge.past[place]
@@ -191,15 +192,10 @@ def code(knowledge: Tree, s: int, a: int, observation: int) -> float:
 
 
 def due(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> bool:
-    """Return whether to notice an error: always soon after an action that was not greedy, else less often in time.
-
-    While the tally acts, an action is often not the greedy one of the tree, so that is then no reason.
-    """
+    """Return whether to notice an error: always soon after an action that was not greedy, else less often in time."""
     u = knowledge.cells["value"]
     share = max(OFTEN / knowledge.totals[s, a, SPAN], RAREST)
-    if share >= 1.0 or (now.t * GOLDEN) % 1.0 < share or knowledge.strayed[0] > 0:
-        return True
-    return bool(u[s, a] < largest(u, s) and not tally.acts(knowledge))
+    return bool(share >= 1.0 or (now.t * GOLDEN) % 1.0 < share or knowledge.strayed[0] > 0 or u[s, a] < largest(u, s))
 
 
 def review(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> None:
