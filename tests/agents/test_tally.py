@@ -9,7 +9,7 @@ from docs.frozen import Settled
 import everlearn as el
 from everlearn.agents import learned, phases, tally
 from everlearn.agents.frozen import Kept, Tallied
-from everlearn.agents.tree import FEATURE, Tree
+from everlearn.agents.tree import FEATURE, NUMBER, VISITS, Tree
 from tests.few import few
 from tests.worlds import environment_stream, random_mdp
 
@@ -202,6 +202,18 @@ def test_the_policy_and_q_are_those_of_the_one_that_acts(driven):
             row = tally.row_of(agent.knowledge, tally.code_of(agent.knowledge, s))
             assert (rows.cells[s] == agent.knowledge.rows[row]) == bool(acting)
         assert agent.policy.sum(axis=1).tolist() == pytest.approx([1] * agent.indexed.states)
+
+
+def test_errors_are_noticed_only_while_the_tree_acts():
+    noticed = []
+    for acting in (0.0, 1.0):
+        agent = make()
+        choice = agent.knowledge.choice
+        choice["hidden"], choice["tally"], choice["ends"] = 1.0, acting, 1e9
+        drive(agent, 500)
+        noticed.append(agent.knowledge.totals[:, :, NUMBER].sum())
+        assert agent.knowledge.nodes[:, VISITS].sum() == 500
+    assert noticed[0] > noticed[1] == 0
 
 
 @pytest.mark.parametrize(("gap", "least"), [(0.0, 0.02), (0.01, 0.02), (0.1, 0.005)])
