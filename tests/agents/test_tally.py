@@ -299,3 +299,16 @@ def test_it_says_that_it_acts_by_the_tally(driven):
     assert "after 'listen', it counts to 4 by how much 'hear left' leads" in text
     agent.knowledge.choice["tally"] = 0.0
     assert "tally" not in agent.explain()
+
+
+@pytest.mark.parametrize("name", ["t-maze", pytest.param("extended-tiger", marks=pytest.mark.soak)])
+def test_compiled_is_interpreted_while_both_act(name):
+    known = []
+    for engine in ("compiled", "reference"):
+        agents: list[el.Agent] = []
+        given = {"task.window": 1} if name == "t-maze" else {}
+        el.run(name, "learned", parameters=given, steps=4000, seed=3, engine=engine, finished=agents.append)
+        known.append(agents[0].knowledge)
+    assert (known[0].choice["steps"] > 0).all()
+    for field, one, other in zip(Tree._fields, *known, strict=True):
+        assert not isinstance(one, np.ndarray) or one.tobytes() == other.tobytes(), field
