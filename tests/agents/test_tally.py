@@ -229,8 +229,8 @@ def test_the_one_that_earns_less_acts_rarely_where_that_is_expensive(monkeypatch
 
 def test_where_an_action_is_forbidden_the_tree_acts():
     agent = make(random_mdp(1, states=3, actions=2))
-    agent.knowledge.choice["tally"], agent.knowledge.choice["hidden"] = 1.0, 1.0
     agent.values[:, 0] = -np.inf
+    agent.knowledge.choice["tally"], agent.knowledge.choice["hidden"] = 1.0, 1.0
     drive(agent, 200)
     assert not agent.knowledge.tallied.any()
     assert agent.policy.tolist() == [[0, 1]] * 3

@@ -257,7 +257,10 @@ def inspect(knowledge: Tree, now: ScheduleValues) -> dict[str, Table]:
 
 
 def values(knowledge: Tree) -> Table:
-    """Return the values of the leaves of the present past; until the first split they can be written to."""
+    """Return the values in each aleatoric state with the present past; until the first split they can be written to."""
+    if tally.acts(knowledge):
+        acting: Table = present(knowledge)[0].cells["value"]
+        return acting
     rows, table = leaves(knowledge), knowledge.cells["value"]
     return table[: len(rows)] if (rows == np.arange(len(rows))).all() else table[rows]
 
