@@ -16,10 +16,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import everlearn as el
-from everlearn.agents.frozen import Kept, settled_policy, simplified
-from everlearn.agents.knowledge import copied
-from everlearn.agents.past import update
-from everlearn.agents.tree import Tree, leaf
+from everlearn.agents.frozen import Kept, Tallied, settled_policy, simplified
+from everlearn.agents.tally import earned_more
+from everlearn.agents.tree import Tree
 from everlearn.protocol import Label
 from everlearn.theory.chains import Chain
 
@@ -40,26 +39,28 @@ class Settled:
     """The policy on which an agent has settled, and how it goes on."""
 
     def __init__(self, agent: el.Agent) -> None:
-        rows = settled_policy(agent.knowledge.cells)
-        tree, policy = simplified(agent.knowledge, np.eye(rows.shape[1])[rows.argmax(axis=1)], 0.0)
-        self.tree: Tree = copied(tree)
+        tree: Tree = agent.knowledge
+        self.kept: Kept | Tallied
+        if earned_more(tree):
+            self.kept, policy = Tallied(tree), settled_policy(tree.rows)
+        else:
+            rows = settled_policy(tree.cells)
+            smaller, policy = simplified(tree, np.eye(rows.shape[1])[rows.argmax(axis=1)], 0.0)
+            self.kept = Kept(smaller)
         self.actions = policy.argmax(axis=1)
-        self.kept = Kept(tree)
         self.task, self.indexed = agent.task, agent.indexed
 
     def outcomes(self, place: Place) -> tuple[float, list[tuple[float, Place]]]:
         """Return the expected reward of the action at a place, and where it leads with which probability."""
         memory, state, remembered = place
-        self.tree.past[:] = self.kept.past(remembered)
-        number = int(self.actions[leaf(self.tree, self.indexed.state(state))])
+        number = int(self.actions[self.kept.row(remembered, self.indexed.state(state))])
         action, reward, places = self.task.actions[number], 0.0, []
         model: Any = self.task.model
         for seen in model.outcomes(memory, action):
-            past = self.kept.past(remembered)
-            update(past, self.tree.sizes, number, self.indexed.observation(seen.observation))
+            later = self.kept.follow(remembered, number, self.indexed.observation(seen.observation))
             following = self.task.aleatoric.follow(state, action, seen.observation)
             reward += seen.probability * self.task.reward(state, action, seen.observation)
-            places.append((seen.probability, (seen.memory, following, self.kept.memory(past))))
+            places.append((seen.probability, (seen.memory, following, later)))
         return reward, places
 
     def chain(self, start: Place) -> Chain | None:

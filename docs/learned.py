@@ -3,7 +3,8 @@
 The agent ``learned`` starts from the last observation.  The same learner with a given state, ``growing-horizon``, runs
 with windows of 1 to 4 observations and with the best view that was found by hand.  All agents have their default
 parameters.  If it is interrupted, run the same command again to resume.  ``--task LABEL``, which may be repeated, runs
-a part of the board; ``--page`` writes the table into ``learned-states.md``.
+a part of the board; ``--page`` writes the table into ``learned-states.md``.  After a change of ``learned`` alone,
+``--keep`` runs only its column, and takes the others from the page.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import numpy as np
 from scipy import stats
 
 import everlearn as el
-from everlearn.errors import EverlearnError, UnknownName
+from everlearn.errors import EverlearnError, InputError, UnknownName
 from everlearn.experiments.execute import execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.spec import read_spec
+from everlearn.experiments.work import Threads
 from everlearn.files import replacing
 from everlearn.leaderboard.tables import Grid
 
@@ -84,21 +86,34 @@ LEARNED, BY_HAND = "learned", "by hand"
 
 def variants(row: Row) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return the agent and the parameters of the task for each column of a row."""
+    given_states = given(row).items()
+    return {LEARNED: ("learned", row.parameters)} | {label: ("growing-horizon", state) for label, state in given_states}
+
+
+def given(row: Row) -> dict[str, dict[str, Any]]:
+    """Return the parameters of the task for each given state."""
     windows = {f"window:{k}": {**row.parameters, "aleatoric": f"window:{k}"} for k in range(1, row.windows + 1)}
-    given = {**windows, BY_HAND: row.by_hand}
-    return {LEARNED: ("learned", row.parameters)} | {label: ("growing-horizon", given[label]) for label in given}
+    return {**windows, BY_HAND: row.by_hand}
 
 
-def average_rewards(row: Row, directory: Path, steps: float, runs: int) -> dict[str, np.ndarray]:
-    """Run what is missing of a row; return the average reward of each run in each column."""
-    rewards = {}
-    for column, (agent, parameters) in variants(row).items():
-        task = {"name": row.name, "label": row.label, "parameters": parameters}
-        spec = read_spec({"steps": steps, "runs": runs, "seed": SEED, "task": [task], "agent": agent})
-        folder = directory / f"{row.label} {column}".replace(":", "-").replace(", ", "-").replace(" ", "-")
-        experiment = Experiment(execute(spec, folder).path)
-        rewards[column] = experiment.arms[0].average_reward[:, -1]
-    return rewards
+def average_rewards(row: Row, column: str, chosen: argparse.Namespace) -> np.ndarray:
+    """Run what is missing of a row in a column; return the average reward of each run."""
+    agent, parameters = variants(row)[column]
+    task = {"name": row.name, "label": row.label, "parameters": parameters}
+    spec = read_spec({"steps": chosen.steps, "runs": chosen.runs, "seed": SEED, "task": [task], "agent": agent})
+    folder = chosen.directory / f"{row.label} {column}".replace(":", "-").replace(", ", "-").replace(" ", "-")
+    experiment = Experiment(execute(spec, folder, workforce=Threads(chosen.threads)).path)
+    return experiment.arms[0].average_reward[:, -1]
+
+
+def kept(row: Row) -> dict[str, float]:
+    """Return what the page says of the given states."""
+    table = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].splitlines()
+    lines = [[cell.strip() for cell in text.strip("|").split("|")] for text in table if text.startswith("|")]
+    cells = next((cells for cells in lines if cells[0].removesuffix(" *") == row.label), None)
+    if cells is None:
+        raise InputError("--keep", row.label, "is not a row of the page; run it without --keep")
+    return {column: float(cell) for column, cell in zip(lines[0], cells, strict=True) if column in given(row)}
 
 
 def bounds(row: Row, directory: Path) -> tuple[float, float]:
@@ -114,19 +129,16 @@ def bounds(row: Row, directory: Path) -> tuple[float, float]:
     return lower, upper
 
 
-def line(row: Row, rewards: dict[str, np.ndarray], optimum: tuple[float, float]) -> list[str]:
-    """Return the cells of a row: relative regrets against the lower bound, and a 95 percent interval of the first."""
+def line(row: Row, own: np.ndarray, others: dict[str, float], optimum: tuple[float, float]) -> list[str]:
+    """Return the cells of a row: relative regrets against the lower bound, and a 95 percent interval of ``learned``."""
     lower, upper = optimum
-    lost = {column: (lower - values) / abs(lower) for column, values in rewards.items()}
-    mean = {column: float(values.mean()) for column, values in lost.items()}
-    own = lost[LEARNED]
+    mean = float(own.mean())
     margin = stats.t.ppf(0.975, len(own) - 1) * own.std(ddof=1) / len(own) ** 0.5
-    windows = [f"{mean[column]:.3f}" if column in mean else "-" for column in map("window:{}".format, range(1, 5))]
+    windows = [f"{others[column]:.3f}" if column in others else "-" for column in map("window:{}".format, range(1, 5))]
     interval = f"{lower:.4g}" if upper - lower < 1e-3 * abs(lower) else f"{lower:.4g} to {upper:.4g}"
-    best = min(value for column, value in mean.items() if column != LEARNED)
-    close = "yes" if mean[LEARNED] <= best + CLOSE else "no"
+    close = "yes" if mean <= min(others.values()) + CLOSE else "no"
     task = f"{row.label}{' *' if row.aside else ''}"
-    return [task, interval, f"{mean[LEARNED]:.3f} ± {margin:.3f}", *windows, f"{mean[BY_HAND]:.3f}", close]
+    return [task, interval, f"{mean:.3f} ± {margin:.3f}", *windows, f"{others[BY_HAND]:.3f}", close]
 
 
 def grid(lines: list[list[str]], steps: float, runs: int) -> Grid:
@@ -142,6 +154,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--steps", type=float, default=1e6)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--task", action="append", default=[], help="the label of a task; may be repeated")
+    parser.add_argument("--threads", type=int, help="by default all of this machine")
+    parser.add_argument("--keep", action="store_true", help="run learned only; take the given states from the page")
     parser.add_argument("--page", action="store_true", help="write the table into the documentation")
     chosen = parser.parse_args(arguments)
     try:
@@ -168,8 +182,12 @@ def run(chosen: argparse.Namespace) -> list[list[str]]:
     lines = []
     for row in ROWS:
         if not chosen.task or row.label in chosen.task:
-            rewards = average_rewards(row, chosen.directory, chosen.steps, chosen.runs)
-            lines.append(line(row, rewards, bounds(row, chosen.directory)))
+            lower, upper = bounds(row, chosen.directory)
+            own = (lower - average_rewards(row, LEARNED, chosen)) / abs(lower)
+            others = kept(row) if chosen.keep else {}
+            for column in () if chosen.keep else given(row):
+                others[column] = float((lower - average_rewards(row, column, chosen).mean()) / abs(lower))
+            lines.append(line(row, own, others, (lower, upper)))
             sys.stderr.write(f"{' | '.join(lines[-1])}\n")
     return lines
 

@@ -101,8 +101,9 @@ def test_counts_that_a_schedule_has_scaled_are_compared_at_one_time():
 
 
 @pytest.mark.soak
-def test_what_is_frozen_earns_what_the_run_earns():
-    """In its first leaf the agent tries both actions; greedy at one moment, the policy never leaves that leaf."""
+def test_what_is_frozen_earns_what_the_run_earns(monkeypatch):
+    """In the first leaf the tree alone tries both actions; greedy at one moment, the policy never leaves that leaf."""
+    monkeypatch.setattr("everlearn.agents.tally.begin", lambda *_: None)
     agents: list[el.Agent] = []
     run = el.run("alternating", "learned", steps=30_000, seed=1, finished=agents.append, engine="reference")
     task, policy = el.freeze(agents[0])

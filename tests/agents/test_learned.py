@@ -13,7 +13,7 @@ from everlearn.agents import learned, splits
 from everlearn.agents.evidence import PRIOR, best_question, gain_of, is_outdated, notice
 from everlearn.agents.past import value_of
 from everlearn.agents.splits import merge, split
-from everlearn.agents.tree import CODES, ERRORS, FEATURE, FREE, NO, NUMBER, SPAN, VISITS, YES, Tree, leaf, visits
+from everlearn.agents.tree import CODES, ERRORS, FEATURE, FREE, NO, NUMBER, SPAN, YES, Tree, leaf, visits
 from everlearn.errors import InputError
 from tests.few import few
 from tests.refusal import refusal
@@ -265,9 +265,7 @@ def test_a_try_is_taken_once_and_leaves_the_held_action_alone():
 
 def test_tries_become_rare_in_a_leaf_that_is_visited_often():
     agent = make(random_mdp(7, states=3, actions=2), curiosity=0.5)
-    chances = []
-    for agent.knowledge.nodes[0, VISITS] in (0, 99, 9999):
-        chances.append(learned.curious(agent.knowledge, 0))
+    chances = [learned.curious(agent.knowledge, visited) for visited in (0, 99, 9999)]
     assert chances == pytest.approx([0.1, 0.05, 0.005])
 
 

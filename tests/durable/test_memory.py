@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import everlearn as el
+from everlearn.agents.frozen import Tallied
+from everlearn.agents.learned import present
 from everlearn.durable.core import Core
 from everlearn.durable.logs import warmed
 from everlearn.durable.setup import make_setup
@@ -34,7 +36,9 @@ def drive(core: Core, steps: int, seed: int = 1, executed: bool = False) -> None
 
 
 def past(core: Core) -> list[int]:
-    return core.agent.knowledge.past.tolist()
+    """The features; the tally after them moves by the events that are known at the time."""
+    knowledge = core.agent.knowledge
+    return knowledge.past[: knowledge.sizes.features].tolist()
 
 
 def test_a_frozen_agent_remembers_and_does_not_learn():
@@ -50,15 +54,33 @@ def test_a_frozen_agent_remembers_and_does_not_learn():
     assert frozen.agent.t == learning.agent.t - 50
 
 
-def test_a_frozen_agent_acts_by_what_it_remembers():
+def test_a_frozen_agent_moves_its_tally_by_the_events_that_it_knows():
+    core = make()
+    drive(core, 600)
+    core.apply(core.change_mode("frozen"))
+    knowledge = core.agent.knowledge
+    kept = Tallied(knowledge)
+    memory, rng, moved = kept.memory(knowledge.past), np.random.default_rng(2), set()
+    for _ in range(50):
+        action, observation = int(rng.integers(2)), int(rng.integers(3))
+        core.apply(core.prepare("xyz"[observation], executed="ab"[action], reward=0.5))
+        memory = kept.follow(memory, action, observation)
+        assert kept.memory(knowledge.past) == memory
+        moved.add(memory)
+    assert len(moved) > 5
+
+
+@pytest.mark.parametrize("tally", [0.0, 1.0])
+def test_a_frozen_agent_acts_by_what_it_remembers(tally):
     core = make()
     drive(core, 1500)
     core.apply(core.change_mode("frozen"))
+    core.agent.knowledge.choice["tally"] = tally
     assert core.agent.inspect()["leaves"][0] > 4
     for seed in range(30):
         drive(core, 1, seed)
-        row = core.agent.values[core.agent.situation]
-        assert core.agent.task.actions.index(core.act()) == int(row.argmax())
+        row = present(core.agent.knowledge)[0].cells["value"][core.agent.situation]
+        assert row[core.agent.task.actions.index(core.act())] == row.max()
 
 
 def test_what_is_forbidden_and_done_all_the_same_is_remembered():
@@ -119,7 +141,7 @@ def test_killed_and_resumed_is_uninterrupted(tmp_path):
             agent.act()
             agent.observe("xyz"[rng.integers(3)], reward=float(rng.random()))
         state = agent.core.export_state()
-        assert agent.inspect()["explanation"].startswith("in ")
+        assert "\nin " in agent.inspect()["explanation"]
     with el.live(tmp_path / "one", **GIVEN, parameters=EAGER) as agent:
         assert agent.core.export_state() == state
 

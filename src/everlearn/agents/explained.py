@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
+from everlearn.agents import tally
 from everlearn.agents.past import AGES, MOST_LEAD, Sizes
 from everlearn.agents.tree import FEATURE, NO, VALUE, VISITS, YES, Tree
 from everlearn.labels import counted
@@ -13,11 +14,24 @@ from everlearn.tasks.task import Task
 
 
 def explain(knowledge: Tree, task: Task) -> str:
-    """Return the tree as text; leaves that the agent has not visited are left out."""
-    lines: list[str] = []
+    """Return the tree as text; leaves that the agent has not visited are left out.  If the tally acts, say so first."""
+    lines: list[str] = describe_tally(knowledge, task) if tally.acts(knowledge) else []
     for index, state in enumerate(task.states):
         _describe(knowledge, task, index, f"in {state!r}", "", lines)
     return "\n".join(lines) or "nothing has been learned yet"
+
+
+def describe_tally(knowledge: Tree, task: Task) -> list[str]:
+    """Return in words that the tally acts, what its events are, and how many observations it tells apart."""
+    events = [repr(task.observations[o]) for o in range(len(task.observations)) if tally.is_event(knowledge, o)]
+    lines = [
+        "it acts by a tally of what each action brought since the last event, not by the tree below",
+        f"events: {', '.join(events) or 'none'}",
+    ]
+    for a, leader in np.argwhere(knowledge.told > 1).tolist():
+        more = f"counts to {knowledge.told[a, leader]}"
+        lines.append(f"after {task.actions[a]!r}, it {more} by how much {task.observations[leader]!r} leads")
+    return lines
 
 
 def _describe(knowledge: Tree, task: Task, node: int, when: str, indent: str, lines: list[str]) -> None:

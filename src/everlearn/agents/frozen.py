@@ -11,6 +11,8 @@ policy repeats it forever.  So :func:`settled_policy` uses the actions that the 
 
 Many questions hardly matter to this policy: the most frequent action is the same after both answers.  Without them the
 learned state is much smaller, so :func:`simplified` can remove them.
+
+If the tally (:mod:`everlearn.agents.tally`) has earned more than the tree, the learned state is the tally instead.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from everlearn.agents import tally
 from everlearn.agents.agent import Agent
 from everlearn.agents.growing_horizon import VANISHED
 from everlearn.agents.knowledge import copied
@@ -64,7 +67,8 @@ def freeze(agent: Agent, *, rare: float | None = None) -> Frozen:
         both answers, and those with an answer that has less than this share of all visits, which are counted in each
         leaf since it was made.  The state is then smaller, and often only so can theory evaluate the policy.  With 0,
         the most frequent action stays the same after every past; the others are averaged, so the average reward may
-        change a little (1.1134 to 1.1287 in one run of ``cheese-maze``).  By default all questions are kept
+        change a little (1.1134 to 1.1287 in one run of ``cheese-maze``).  By default all questions are kept.  It has
+        no effect if the learned state is the tally
 
     Examples
     --------
@@ -97,25 +101,25 @@ def freeze(agent: Agent, *, rare: float | None = None) -> Frozen:
         raise InputError("agent", agent.design.name, "its state is given, not learned; give an agent 'learned'")
     fine = rare is None or (isinstance(cast("object", rare), int | float | np.number) and 0 <= rare < 1)
     require(fine, "rare", rare, "give a share of all visits, from 0 to less than 1, or None")
+    kept, rows = remembered(knowledge, rare)
+    indexed = agent.indexed
+
+    def follow(memory: Any, action: Label, observation: Label) -> Label:
+        return kept.follow(memory, indexed.action(action), indexed.observation(observation))
+
+    task = seen_through(agent.task, AleatoricState(kept.memory(knowledge.sizes.begin()), follow))
+    pairs = cast("tuple[tuple[Label, Any], ...]", task.states)
+    return Frozen(task, rows[[kept.row(memory, indexed.state(natural)) for natural, memory in pairs]])
+
+
+def remembered(knowledge: Tree, rare: float | None) -> tuple[Kept | Tallied, Table]:
+    """Return what an agent remembers, of the tree or of the tally, and what it has settled on in each row of that."""
+    if tally.earned_more(knowledge):
+        return Tallied(knowledge), settled_policy(knowledge.rows)
     rows = settled_policy(knowledge.cells)
     if rare is not None:
         knowledge, rows = simplified(knowledge, rows, rare)
-    kept, sizes, indexed = Kept(knowledge), knowledge.sizes, agent.indexed
-
-    def follow(memory: Any, action: Label, observation: Label) -> Label:
-        past = kept.past(memory)
-        update(past, sizes, indexed.action(action), indexed.observation(observation))
-        return kept.memory(past)
-
-    task = seen_through(agent.task, AleatoricState(kept.memory(sizes.begin()), follow))
-    nodes, pairs = copied(knowledge), cast("tuple[tuple[Label, Any], ...]", task.states)
-    return Frozen(task, rows[[_leaf(nodes, kept, indexed.state(natural), memory) for natural, memory in pairs]])
-
-
-def _leaf(knowledge: Tree, kept: Kept, natural: int, memory: Any) -> int:
-    """Return the leaf in which the agent is with a memory; it is put into ``knowledge``."""
-    knowledge.past[:] = kept.past(memory)
-    return leaf(knowledge, natural)
+    return Kept(knowledge), rows
 
 
 def simplified(knowledge: Tree, rows: Table, rare: float) -> tuple[Tree, Table]:
@@ -183,6 +187,7 @@ class Kept:
     """The numbers of the past that the questions of a tree need."""
 
     def __init__(self, knowledge: Tree) -> None:
+        self.tree: Tree = copied(knowledge)
         self.sizes = knowledge.sizes
         self.limits: dict[int, int] = {}
         places: set[int] = set()
@@ -204,6 +209,50 @@ class Kept:
         past = self.sizes.begin()
         past[self.places] = memory
         return past
+
+    def follow(self, memory: Any, action: int, observation: int) -> tuple[int, ...]:
+        """Return what is remembered a step later."""
+        past = self.past(memory)
+        update(past, self.sizes, action, observation)
+        return self.memory(past)
+
+    def row(self, memory: Any, aleatoric_state: int) -> int:
+        """Return the leaf in which the agent is with a memory."""
+        self.tree.past[:] = self.past(memory)
+        return leaf(self.tree, aleatoric_state)
+
+
+class Tallied:
+    """The tally, as an agent remembers it: events, and which leads are told apart, no longer change."""
+
+    def __init__(self, knowledge: Tree) -> None:
+        self.tree: Tree = copied(knowledge)
+        self.first = knowledge.sizes.features
+
+    def memory(self, past: NDArray[np.int64]) -> tuple[int, ...]:
+        """Return the last event, the leaders, and their leads; an action without a lead has no leader."""
+        event, *rest = past[self.first :].tolist()
+        actions = len(rest) // 2
+        leads = rest[actions:]
+        leaders = [leader if lead > 0 else 0 for leader, lead in zip(rest[:actions], leads, strict=True)]
+        return (event, *leaders, *leads)
+
+    def past(self, memory: Any) -> NDArray[np.int64]:
+        """Return a past with these numbers; the others are as at the beginning."""
+        past = self.tree.sizes.begin()
+        past[self.first :] = memory
+        return past
+
+    def follow(self, memory: Any, action: int, observation: int) -> tuple[int, ...]:
+        """Return what is remembered a step later."""
+        self.tree.past[:] = self.past(memory)
+        tally.move(self.tree, action, observation)
+        return self.memory(self.tree.past)
+
+    def row(self, memory: Any, aleatoric_state: int) -> int:
+        """Return the row in which the agent is with a memory."""
+        self.tree.past[:] = self.past(memory)
+        return tally.row_of(self.tree, tally.code_of(self.tree, aleatoric_state))
 
 
 def needed(sizes: Sizes, feature: int) -> list[int]:

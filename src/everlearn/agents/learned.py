@@ -1,5 +1,9 @@
 """An agent that learns what to remember: it grows a tree of questions about the past below every aleatoric state.
 
+A second state learns from the same stream, the tally (:mod:`everlearn.agents.tally`), once a question was found that
+predicts what is observed.  From then on the two act in turns (:mod:`everlearn.agents.phases`), and the one that earned
+more acts more often.  Q-learning can learn from actions that another policy chose, so both learn from every step.
+
 A leaf of the tree is a row of the growing-horizon agent, which so composes with every schedule, optimism and held
 actions.  An inner node asks a question about a feature of the past (:mod:`everlearn.agents.past`), and the answers lead
 to the leaf in which the agent is now.  Everything is learned from one pass over the stream, in bounded memory:
@@ -39,7 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents import growing_horizon
+from everlearn.agents import growing_horizon, phases, tally
 from everlearn.agents.checks import MOST_ENTRIES, check_at_least
 from everlearn.agents.design import Design
 from everlearn.agents.evidence import FEWEST, WIDEST, best_question, forget, gain_of, is_outdated, notice, reviews
@@ -47,7 +51,7 @@ from everlearn.agents.growing_horizon import OffsetValues
 from everlearn.agents.past import sizes_of, update
 from everlearn.agents.schedule import Schedule
 from everlearn.agents.splits import CONFIDENCE, make_room, split
-from everlearn.agents.tabular import largest
+from everlearn.agents.tabular import largest, records
 from everlearn.agents.tree import (
     CODES,
     ERRORS,
@@ -81,38 +85,71 @@ BURN = 10.0
 MOST_CURIOUS = 0.1
 """The greatest probability of a try."""
 
+PHASE, SHORTEST = 0.02, 50.0
+"""The length of a phase in which the tree or the tally acts, as a share of the steps so far, and the least length."""
+
+LEAST, PRICE = 0.02, 0.0005
+"""The one that earns less acts in at least this share of the phases, or in so few that it costs this per step."""
+
 GOLDEN = 0.6180339887498949
 """Its multiples, modulo 1, are spread evenly: they choose which errors to notice, without a rhythm."""
 
 
 def act(knowledge: Tree, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
-    """Act as the growing-horizon agent does, in the leaf; now and then try a random action, once."""
+    """Act as the growing-horizon agent does, in the leaf or by the tally; now and then try a random action, once."""
     node = leaf(knowledge, aleatoric_state)
-    if knowledge.curiosity > 0.0 and uniform(stream) < curious(knowledge, node):
+    if tally.acts(knowledge) and all_allowed(knowledge, node):
+        row = tally.row_of(knowledge, tally.code_of(knowledge, aleatoric_state))
+        if knowledge.curiosity > 0.0 and uniform(stream) < curious(knowledge, knowledge.tallied[row]):
+            return choose(stream, knowledge.totals.shape[1])
+        return growing_horizon.act(tally.values_of(knowledge), row, now, stream)
+    if knowledge.curiosity > 0.0 and uniform(stream) < curious(knowledge, knowledge.nodes[node, VISITS]):
         action = choose(stream, knowledge.totals.shape[1])
         if knowledge.cells["value"][node, action] > -math.inf:
             return action
     return growing_horizon.act(rows_of(knowledge), node, now, stream)
 
 
-def curious(knowledge: Tree, s: int) -> float:
-    """Return the probability of a try: it falls with the square root of the visits to the leaf."""
-    return min(knowledge.curiosity / math.sqrt(float(knowledge.nodes[s, VISITS] + 1)), MOST_CURIOUS)
+def curious(knowledge: Tree, visited: int) -> float:
+    """Return the probability of a try: it falls with the square root of the visits to a leaf or a row."""
+    return min(knowledge.curiosity / math.sqrt(float(visited + 1)), MOST_CURIOUS)
+
+
+def all_allowed(knowledge: Tree, node: int) -> bool:
+    """Return whether no action is forbidden in a leaf.  Where one is, the tree acts, and the tally learns nothing."""
+    u = knowledge.cells["value"]
+    least: float = u[node, 0]
+    for a in range(1, u.shape[1]):
+        least = min(least, u[node, a])
+    return least > -math.inf
 
 
 def remember(knowledge: Tree, experience: Experience) -> None:
     """Move the past one step on, without learning."""
     update(knowledge.past, knowledge.sizes, experience.action, experience.observation)
+    if tally.is_used(knowledge):
+        tally.move(knowledge, experience.action, experience.observation)
 
 
-def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: Any) -> None:
-    """Learn as the growing-horizon agent does, from one leaf to another; notice the error, and review the leaf."""
+def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
+    """Learn as the growing-horizon agent does, from one leaf to another; notice the error, and review the leaf.
+
+    If the tally is used, learn the same in its rows too, whichever of the two acts.  Errors are noticed only while the
+    tree acts: those after actions of the tally would depend on a past that the tree does not lead to.
+    """
     s = leaf(knowledge, experience.aleatoric_state)
     a = experience.action
     u = knowledge.cells["value"]
     expected = u[s, a]
     hoped = largest(u, s)
-    noticing = visits(knowledge, s, a, now) >= BURN and due(knowledge, s, a, now)
+    tallying = tally.is_used(knowledge)
+    acting = tally.acts(knowledge)
+    row = 0
+    if tallying:
+        row = tally.take_row(knowledge, experience.aleatoric_state)
+        tally.compare(knowledge, row, a, experience.observation)
+        tally.count(knowledge, experience.observation, experience.reward)
+    noticing = not acting and visits(knowledge, s, a, now) >= BURN and due(knowledge, s, a, now)
     if noticing:
         for place in range(len(knowledge.past)):
             knowledge.before[place] = knowledge.past[place]
@@ -120,13 +157,33 @@ def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: 
     following = leaf(knowledge, experience.next_aleatoric_state)
     target = experience.reward - now.drift + now.discount * largest(u, following)
     error = min(target, now.ceiling) - expected
-    learn_in_leaf(knowledge, Experience(s, a, experience.observation, experience.reward, following), now, stream)
+    step = Experience(s, a, experience.observation, experience.reward, following)
+    if acting:
+        growing_horizon.update(rows_of(knowledge), step, now)
+    else:
+        tally.learn_in_row(rows_of(knowledge), step, now)
     knowledge.nodes[s, VISITS] += 1
-    knowledge.strayed[0] = knowledge.sizes.lags if expected < hoped else max(knowledge.strayed[0] - 1, 0)
+    if tallying:
+        if all_allowed(knowledge, s) and all_allowed(knowledge, following):
+            learn_tally(knowledge, row, experience, now)
+        tally.take_turns(knowledge, experience.reward, float(now.t))
+    strayed = expected < hoped and not acting
+    knowledge.strayed[0] = knowledge.sizes.lags if strayed else max(knowledge.strayed[0] - 1, 0)
     if noticing:
         notice(knowledge, s, a, error, code(knowledge, s, a, experience.observation))
         if knowledge.totals[s, a, NUMBER] >= knowledge.totals[s, a, SPAN]:
             review(knowledge, s, a, now)
+
+
+def learn_tally(knowledge: Tree, row: int, experience: Experience, now: ScheduleValues) -> None:
+    """Learn in the rows of the tally, from the one before the step to the present one."""
+    following = tally.row_of(knowledge, tally.code_of(knowledge, experience.next_aleatoric_state))
+    step = Experience(row, experience.action, experience.observation, experience.reward, following)
+    knowledge.tallied[row] += 1
+    if tally.acts(knowledge):
+        tally.learn_in_row(tally.values_of(knowledge), step, now)
+    else:
+        growing_horizon.update(tally.values_of(knowledge), step, now)
 
 
 def code(knowledge: Tree, s: int, a: int, observation: int) -> float:
@@ -141,29 +198,6 @@ def due(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> bool:
     return bool(share >= 1.0 or (now.t * GOLDEN) % 1.0 < share or knowledge.strayed[0] > 0 or u[s, a] < largest(u, s))
 
 
-def learn_in_leaf(knowledge: Tree, step: Experience, now: ScheduleValues, stream: Any) -> None:
-    """Learn as the growing-horizon agent does, but let a try neither be held nor end the hold of another action."""
-    s = step.aleatoric_state
-    held = knowledge.cells["held"]
-    left = knowledge.cells["left"]
-    if left.shape[1] == 0 or not is_try(knowledge, s, step.action):
-        growing_horizon.learn(rows_of(knowledge), step, now, stream)
-    else:
-        action = held[s, 0]
-        number = left[s, 0]
-        growing_horizon.learn(rows_of(knowledge), step, now, stream)
-        held[s, 0] = action
-        left[s, 0] = number
-
-
-def is_try(knowledge: Tree, s: int, a: int) -> bool:
-    """Return whether the growing-horizon agent would not have taken an action: another one is held, or is greedy."""
-    u = knowledge.cells["value"]
-    if knowledge.cells["left"][s, 0] >= 1.0:
-        return bool(knowledge.cells["held"][s, 0] != a)
-    return bool(u[s, a] < largest(u, s))
-
-
 def review(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> None:
     """Split a leaf by the question that says most about what is observed after an action, if it says enough.
 
@@ -175,6 +209,8 @@ def review(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> None:
         feature, value = best_question(knowledge, s, a, signal)
         if feature >= 0 and make_room(knowledge, s, gain_of(knowledge, s, a, feature, value, now), now):
             split(knowledge, s, feature, value, now)
+            if signal == CODES:
+                tally.begin(knowledge, float(now.t))
             return
     if is_outdated(knowledge, s, a):
         set_visits(knowledge, s, a, min(visits(knowledge, s, a, now), CONFIDENCE), now)
@@ -189,30 +225,42 @@ def leaves(knowledge: Tree) -> NDArray[np.int64]:
     return rows
 
 
-def present(knowledge: Tree) -> OffsetValues:
-    """Return copies of the rows of these leaves, as knowledge of the growing-horizon agent."""
-    return rows_of(knowledge)._replace(cells=knowledge.cells[leaves(knowledge)])
+def present(knowledge: Tree) -> tuple[OffsetValues, NDArray[np.int64]]:
+    """Return what the agent knows of every aleatoric state with the present past, and how often it was there.
+
+    That is the row of the leaf, or that of the tally if it acts.
+    """
+    chosen = leaves(knowledge)
+    cells, visited = knowledge.cells[chosen], knowledge.nodes[chosen, VISITS]
+    if tally.acts(knowledge):
+        for s in np.flatnonzero((cells["value"] > -math.inf).all(axis=1)):
+            row = tally.row_of(knowledge, tally.code_of(knowledge, int(s)))
+            cells[s], visited[s] = knowledge.rows[row], knowledge.tallied[row]
+    return OffsetValues(cells, knowledge.constants), visited
 
 
 def policy(knowledge: Tree) -> Table:
     """Return with which probability the agent takes each action in each aleatoric state, with its present past."""
-    rows = leaves(knowledge)
-    greedy = growing_horizon.policy(present(knowledge))
+    rows, visited = present(knowledge)
+    greedy = growing_horizon.policy(rows)
     if knowledge.curiosity == 0.0:
         return greedy
-    allowed = knowledge.cells["value"][rows] > -math.inf
-    tries = np.array([[curious(knowledge, int(row))] for row in rows]) / allowed.shape[1]
+    allowed = rows.cells["value"] > -math.inf
+    tries = np.array([[curious(knowledge, int(number))] for number in visited]) / allowed.shape[1]
     return np.asarray(greedy + tries * (allowed - allowed.sum(axis=1, keepdims=True) * greedy))
 
 
 def inspect(knowledge: Tree, now: ScheduleValues) -> dict[str, Table]:
     """Return Q and N in each aleatoric state with the present past, and the number of leaves of the whole tree."""
     number = float((knowledge.nodes[:, FEATURE] == LEAF).sum())
-    return {**growing_horizon.inspect(present(knowledge), now), "leaves": np.array([number])}
+    return {**growing_horizon.inspect(present(knowledge)[0], now), "leaves": np.array([number])}
 
 
 def values(knowledge: Tree) -> Table:
     """Return the values in each aleatoric state with the present past; until the first split they can be written to."""
+    if tally.acts(knowledge):
+        acting: Table = present(knowledge)[0].cells["value"]
+        return acting
     rows, table = leaves(knowledge), knowledge.cells["value"]
     return table[: len(rows)] if (rows == np.arange(len(rows))).all() else table[rows]
 
@@ -236,7 +284,7 @@ def learned(
     curiosity: float = 0.4,
     share: float = 0.005,
 ) -> Design:
-    """Learn what to remember of the past with decision trees; each leaf is a state of growing-horizon.
+    """Learn what to remember of the past, with decision trees or a tally; each leaf is a state of growing-horizon.
 
     Parameters
     ----------
@@ -270,7 +318,7 @@ def learned(
     >>> maze, agents = {"task.length": 20, "task.window": 1}, ["growing-horizon", "learned"]
     >>> earned = [el.run("t-maze", agent, parameters=maze, steps=100_000, seed=1).final["mean"] for agent in agents]
     >>> [round(mean * 22, 1) for mean in earned]  # of the optimum
-    [0.5, 1.0]
+    [0.5, 0.9]
 
     """
     for name, number in (("nodes", nodes), ("lags", lags), ("changes", changes)):
@@ -285,6 +333,7 @@ def learned(
         rows, actions = indexed.states + nodes, indexed.actions
         _check_size(rows * actions * int(widths.sum()), indexed)
         past = sizes.begin()
+        choice = records(1, tally=1, hidden=1, **dict.fromkeys(phases.ONCE, 1), **dict.fromkeys(phases.EACH, 2))
         tree = np.zeros((rows, 6), dtype=np.int64)
         tree[:, FEATURE] = np.where(np.arange(rows) < indexed.states, LEAF, FREE)
         totals = np.zeros((rows, actions, 7))
@@ -299,6 +348,15 @@ def learned(
             np.stack([np.cumsum(widths) - widths, widths], axis=1).astype(np.int64),
             np.zeros((rows, actions, int(widths.sum()), 6)),
             totals,
+            growing_horizon.begin(schedule, tally.ROWS, actions).cells,
+            np.full(tally.ROWS, tally.FREE),
+            np.zeros(tally.ROWS, dtype=np.int64),
+            np.zeros((tally.ROWS, actions, 3, 2)),
+            np.zeros((actions, indexed.observations, 3)),
+            np.ones((actions, indexed.observations), dtype=np.int64),
+            np.zeros((indexed.observations, 2)),
+            np.zeros(1, dtype=np.int64),
+            choice,
             indexed.states,
             sizes,
             float(threshold),
@@ -306,6 +364,10 @@ def learned(
             float(window),
             float(curiosity),
             float(share),
+            PHASE,
+            SHORTEST,
+            LEAST,
+            PRICE,
             values.constants,
         )
 

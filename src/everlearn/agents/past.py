@@ -102,9 +102,14 @@ class Sizes(NamedTuple):
         """Return the first feature whose questions are "at least"; the questions of those before it are "is it"."""
         return 2 * self.lags + 1 + self.changes
 
+    @property
+    def features(self) -> int:
+        """Return the number of features."""
+        return len(self.kinds)
+
     def begin(self) -> NDArray[np.int64]:
-        """Return the past before the first step: one number per feature."""
-        past = np.zeros(len(self.kinds), dtype=np.int64)
+        """Return the past before the first step: the features, and the tally (:mod:`everlearn.agents.tally`)."""
+        past = np.zeros(self.features + 1 + 2 * self.actions, dtype=np.int64)
         past[self.ordered : self.ordered + self.timed] = AGES[-1]
         return past
 

@@ -31,13 +31,14 @@ and the step after which they are counted."""
 
 
 class Tree(NamedTuple):
-    """The tree, the rows of its leaves, the past, and the statistics of errors."""
+    """The tree, the rows of its leaves, the past, and the statistics of errors; the tally, which may act instead."""
 
     cells: NDArray[Any]
     """One record per node, as in :class:`everlearn.agents.growing_horizon.OffsetValues`; those of leaves are used."""
     nodes: NDArray[np.int64]
     """The first nodes are the roots, one per aleatoric state."""
     past: NDArray[np.int64]
+    """The features, then the tally (:mod:`everlearn.agents.tally`): the last event, the leaders, and their leads."""
     before: NDArray[np.int64]
     """The past before the step that is being learned from."""
     strayed: NDArray[np.int64]
@@ -47,6 +48,26 @@ class Tree(NamedTuple):
     """By node, action and slot."""
     totals: Table
     """By node and action."""
+    rows: NDArray[Any]
+    """One record per row of the tally, as in ``cells``."""
+    codes: NDArray[np.int64]
+    """By row of the tally: a number for what is in it."""
+    tallied: NDArray[np.int64]
+    """By row of the tally: how often the agent was in it."""
+    chances: Table
+    """By row of the tally, action, and whether its lead is n or more, n, or more than n: the number of visits, at most
+    ``MEMORY``, and how often the action brought its leader."""
+    agreed: Table
+    """By action and leader: how often these chances were compared, the sum of the products, and that of squares."""
+    told: NDArray[np.int64]
+    """By action and leader: n, the least lead that is not told apart from greater ones."""
+    paid: Table
+    """By observation: how often it was made, and the sum of the rewards."""
+    usual: NDArray[np.int64]
+    """One number: the most frequent observation."""
+    choice: NDArray[Any]
+    """One record with the fields of :mod:`everlearn.agents.phases`, in which the tree is the first of the two.
+    ``tally`` is 1 if the tally acts, and ``hidden`` is 1 once a question was found that predicts what is observed."""
     states: int
     sizes: Sizes
     threshold: float
@@ -54,6 +75,10 @@ class Tree(NamedTuple):
     window: float
     curiosity: float
     share: float
+    phase: float
+    shortest: float
+    least: float
+    price: float
     constants: ScheduleConstants
 
 
