@@ -168,7 +168,7 @@ def test_a_users_own_agent_stays_checked(engine):
     assert np.array_equal(
         result.total_reward, el.run("riverswim", own_design(), steps=100, runs=2, seed=3).total_reward
     )
-    with pytest.raises(EverlearnError, check=has(step=61)):
+    with pytest.raises(EverlearnError, check=has(function="agent 'restarting': learn")):
         el.run("riverswim", el.restarting(own_design(overflow)), steps=100, engine=engine)
 
 

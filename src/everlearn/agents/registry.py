@@ -9,8 +9,8 @@ from typing import Any
 
 from everlearn.agents.design import UNNAMED, Design
 from everlearn.agents.names import AGENTS as AGENTS
-from everlearn.agents.names import DEFAULT_AGENT
 from everlearn.agents.names import DEFAULT_SCHEDULE as DEFAULT_SCHEDULE
+from everlearn.agents.names import SCHEDULED_AGENT
 from everlearn.agents.names import SCHEDULES as SCHEDULES
 from everlearn.agents.reading import check_design
 from everlearn.agents.schedule import Schedule
@@ -172,6 +172,6 @@ def takes_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> bo
     """Tell whether an agent takes a schedule, with the parameters that were chosen for it."""
     factory = locate(given, AGENTS, "agent") if isinstance(given, str) else given
     if _is_made_from_another(factory):
-        other = (chosen or {}).get("of", DEFAULT_AGENT)
+        other = (chosen or {}).get("of", SCHEDULED_AGENT)
         return other.schedule is not None if isinstance(other, Design) else other in AGENTS and takes_schedule(other)
     return callable(factory) and "schedule" in parameters(factory)
