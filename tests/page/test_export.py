@@ -138,18 +138,20 @@ def test_play_forty_steps_then_watch_the_race(game, file):
     assert "play again, and serve fast from the start" in told
     assert "Play again" in game.text("#race")
     assert "everlearn" in game.text("footer")
-    agent = el.run("service-station", steps=40, runs=1, seed=1, engine="reference").average_reward[-1]
-    assert f"everlearn's default agent earned {agent:.3f} in its first 40 steps" in told
+    agent = el.run("service-station", "growing-horizon", steps=40, runs=1, seed=1, engine="reference").average_reward[
+        -1
+    ]
+    assert f"The paper's agent with our schedule earned {agent:.3f} in its first 40 steps" in told
     assert game.evaluate("document.querySelector('#fast').getAttribute('aria-disabled')") == "true"
     game.evaluate("advance(20000); draw(); moments()")
     rows = "[...document.querySelectorAll('#now tbody th')].map(e => e.innerText.trim())"
-    assert game.evaluate(rows) == ["you, 40 steps", "everlearn's default", "the paper's agent", "always slow"]
+    assert game.evaluate(rows) == ["you, 40 steps", "our schedule", "the paper's schedule", "always slow"]
     assert game.evaluate("get('dashed').hidden"), "the chart names its lines itself"
     assert "finds that fast service pays" in game.text("#moments")
     assert game.evaluate("document.querySelectorAll('.chart polyline').length") == 4
     game.click("#legend button[data-name=slow]")
     assert game.evaluate("document.querySelectorAll('.chart polyline').length") == 3
-    assert game.evaluate(rows) == ["you, 40 steps", "everlearn's default", "the paper's agent"]
+    assert game.evaluate(rows) == ["you, 40 steps", "our schedule", "the paper's schedule"]
     box = game.evaluate(
         "(b => [b.left, b.top, get('chart').frame.left, get('chart').frame.right])"
         "(get('chart').getBoundingClientRect())"

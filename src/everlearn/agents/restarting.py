@@ -156,9 +156,9 @@ def restarting(
     >>> design = el.restarting("tsde", every=1000, parameters={"agent.prior": 1})
     >>> agent = el.Agent("riverswim", design)
     >>> for _ in range(2500):
-    ...     reward = agent.observe("1", executed="right")
+    ...     reward = agent.observe(1, executed="right")
     >>> agent.inspect()["restarts"].tolist(), agent.inspect()["N"].sum()
-    ([2.0], 500.0)
+    ([2.0], np.float64(500.0))
 
     """
     parts = split(parameters or {})

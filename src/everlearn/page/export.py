@@ -24,7 +24,7 @@ from everlearn.protocol import Table
 from everlearn.randomness import AGENT, ENVIRONMENT, stream, words
 
 STEPS = 50_000
-"""The length of the race: the default agent has found out by then."""
+"""The length of the race: the agent with our schedule has found out by then."""
 
 SEEDS = 12
 """How many games there are, each with different random numbers."""

@@ -2,7 +2,7 @@
 "use strict";
 
 const LENGTH = 40, DECADE = 3000, CALM = 1000, WAIT = 320, OPTIMUM = 0.5, HIGHEST = 0.6;
-const NAMES = { you: "you", slow: "always slow", smooth: "the paper's agent", practical: "everlearn's default" };
+const NAMES = { you: "you", slow: "always slow", smooth: "the paper's schedule", practical: "our schedule" };
 const get = (id) => document.getElementById(id);
 const show = (number) => number.toFixed(3).replace(/^-0\.000$/, "0.000");
 const count = (number) => number.toLocaleString("en");
@@ -132,7 +132,7 @@ function finish() {
   const best = "That is fast service every time, the best in the long run.";
   const worse = `Fast service every time would have earned <b>${show(fast)}</b>: one long wait keeps people away for ${WINDOW} customers.`;
   const verdict = yours === fast ? best : worse + (yours < fast ? late() : "");
-  tell(`You earned <b>${show(yours)}</b> per step. ${verdict} (The optimum in the long run is ${OPTIMUM}; here the first step costs nothing.) everlearn's default agent earned <b>${show(first)}</b> in its first ${LENGTH} steps on the same luck: nobody told it the rules. Now watch it find out.`);
+  tell(`You earned <b>${show(yours)}</b> per step. ${verdict} (The optimum in the long run is ${OPTIMUM}; here the first step costs nothing.) The paper's agent with our schedule earned <b>${show(first)}</b> in its first ${LENGTH} steps on the same luck: nobody told it the rules. Now watch it find out.`);
   if (narrow()) get("run").scrollIntoView({ block: "nearest" });
 }
 
