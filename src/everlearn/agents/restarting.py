@@ -144,7 +144,7 @@ def restarting(
         the number of steps after which it restarts; 0: never
     alarm:
         it restarts if recent rewards are lower than earlier ones by more than so many standard errors
-        (:mod:`everlearn.agents.alarm`); 0: never
+        (``everlearn.agents.alarm`` says how); 0: never
     schedule:
         the schedule of the other design, if it takes one
     parameters:
