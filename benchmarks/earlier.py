@@ -45,9 +45,9 @@ def live():
 
 WORK = {
     "engine, smooth, 8 x 1e6 steps": run(1_000_000, schedule="smooth", threads=1),
-    "engine, practical, 8 x 1e6 steps": run(1_000_000, threads=1),
+    "engine, practical, 8 x 1e6 steps": run(1_000_000, agent="growing-horizon", threads=1),
     "q-learning, 8 x 1e6 steps": run(1_000_000, agent="q-learning", threads=1),
-    "el.run, 8 x 100 steps": run(100),
+    "el.run, 8 x 100 steps": run(100, agent="growing-horizon"),
     "live agent on disk, 2000 steps": live,
 }
 agent = el.live(tempfile.mkdtemp(dir=sys.argv[1]), "service-station", schedule="smooth", seed=1)

@@ -41,7 +41,7 @@ def looking() -> list[dict[str, str]]:
 
 def _round(tab: Tab, address: str, agents: int) -> tuple[float, float, float]:
     """Return updates per second, steps per second of all agents, and the speed relative to the engine alone."""
-    alone = el.run("service-station", steps=STEPS, seed=1).steps_per_second
+    alone = el.run("service-station", "growing-horizon", steps=STEPS, seed=1).steps_per_second
     updates, steps = measure(tab, address, SECONDS)
     return updates, steps * agents, steps / alone
 

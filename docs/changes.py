@@ -35,7 +35,7 @@ SMOOTH = {"horizon_scale": 5.0, "horizon_power": 0.1, "optimism_scale": 0.1, "op
 """The schedule ``smooth`` as on the leaderboard."""
 
 REMEDIES: dict[str, tuple[str, Settings]] = {
-    "default": ("growing-horizon", {}),
+    "practical": ("growing-horizon", {}),
     "forgetting 0.005": ("growing-horizon", {"schedule.forgetting": 0.005}),
     "forgetting 0.02": ("growing-horizon", {"schedule.forgetting": 0.02}),
     "forgetting 0.1": ("growing-horizon", {"schedule.forgetting": 0.1}),
@@ -43,7 +43,7 @@ REMEDIES: dict[str, tuple[str, Settings]] = {
     "smooth": ("growing-horizon", {"schedule": "smooth"} | {f"schedule.{name}": SMOOTH[name] for name in SMOOTH}),
     "planner": ("planner", {}),
     "versatile": ("versatile", {}),
-    "default, alarm": ("restarting", {}),
+    "practical, alarm": ("restarting", {}),
     "planner, alarm": ("restarting", {"agent.of": "planner"}),
     "q-learning": ("q-learning", {}),
 }
@@ -133,7 +133,7 @@ def changing_row(name: str) -> Iterator[str]:
 
 
 def stationary_row(name: str) -> Iterator[str]:
-    """Yield the cells of a row: the task, the relative regret of the default, and how much more each remedy has."""
+    """Yield the cells of a row: the task, the relative regret of ``practical``, and how much more each remedy has."""
     system = System(*STATIONARY[name], change=0)
     best = optimum(system)
     lost = [(best - earned(system, *remedy, SEED)) / abs(best) for remedy in REMEDIES.values()]

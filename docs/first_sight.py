@@ -1,7 +1,7 @@
 """Draw the figure of the README: ``python -m docs.first_sight`` writes it.
 
-The paper's agent with our schedule and with the paper's, and a fixed policy, on the paper's service station.  The first hundred steps are left out:
-they show only that the first customer pays.
+The paper's agent with our schedule and with the paper's, and a fixed policy, on the paper's service station.  The first
+hundred steps are left out: they show only that the first customer pays.
 """
 
 from __future__ import annotations
