@@ -119,7 +119,7 @@ def from_gymnasium(
         number of levels per coordinate of an action, if actions are boxes
     raw:
         whether the agent learns from rewards without scaling; by default they are scaled to [0, 1].  Designs and
-        schedules with ``unit=True``, such as the default schedule, scale them nevertheless
+        schedules with ``unit=True``, such as the default agent and schedule, scale them nevertheless
 
     Examples
     --------

@@ -51,9 +51,9 @@ class Agent:
     task:
         a task, or the name of one
     agent:
-        a design, or the name of one
+        a design, or the name of one; by default ``versatile``, or if a schedule is named, ``growing-horizon``
     schedule:
-        the schedule, for designs that take one
+        the schedule, for designs that take one; by default ``practical``
     seed:
         random seed; with the same seed and ``run``, the agent draws the same random numbers as in that run of
         :func:`everlearn.run`

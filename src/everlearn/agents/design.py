@@ -35,8 +35,8 @@ class Design:
     ----------
     build:
         ``build(task)`` returns the initial knowledge, a NamedTuple; ``task`` is an :class:`everlearn.IndexedTask`.
-        Fields that are arrays may change.  Fields that are numbers or tuples of numbers are constant.  So are read-only
-        arrays of built-in designs; those of user-defined designs are copied and may change
+        Fields that are arrays may change.  Fields that are numbers or tuples of numbers are constant.  Read-only arrays
+        of built-in designs are constant too; those of user-defined designs are copied, and the copies may change
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
         with :func:`everlearn.uniform` and :func:`everlearn.choose`

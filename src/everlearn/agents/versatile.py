@@ -3,17 +3,17 @@
 A model learns from fewer steps, but it misleads if the aleatoric state hides something.  The actor-critic searches
 among policies by what they earn, which does not mislead, whatever is hidden, but it needs more steps.  A user cannot
 know which case it is, so the agent finds out.  Time is divided into phases.  In each phase one of the two acts, and it
-alone learns: what the model would learn from another policy misleads it, if something is hidden, and the gradient is
-that of the policy that is followed.  A phase of the actor begins with empty traces, so that it is not credited with
-what the planner caused.
+alone learns.  There are two reasons: if something is hidden, the model is misled by what it learns from another policy,
+and the actor needs the gradient of the policy that is followed.  A phase of the actor begins with empty traces, so that
+it is not credited with what the planner caused.
 
 **Which one earns more?**  The agent compares what both earned per step, weighing recent phases most.  Rewards of the
 first half of a phase do not count, since they may come from what the other one did.  Let z be the lead of the planner,
-divided by its standard error.  The actor acts in a share w exp(-z^2 / 2) of the phases if z is positive, and else in a
-share 1 - (1 - w) exp(-z^2 / 2).  So w is its share while nothing is known, and the one that earns less soon acts
-seldom.  The standard error grows as what is known becomes old, so that it is tried again.  A phase lasts a share
-``phase`` of the time so far, and at least ``shortest`` steps: an effect that comes late must fall into the phase of the
-one who caused it.
+divided by its standard error.  If z is positive, the actor acts in a share w exp(-z^2 / 2) of the phases.  Otherwise
+its share is 1 - (1 - w) exp(-z^2 / 2), but at most 1 - ``least``.  So w is its share while nothing is known, and the
+one that earns less soon acts seldom.  The standard error grows as the earnings of that one become old, so that it is
+tried again.  A phase lasts a share ``phase`` of the time so far, and at least ``shortest`` steps: an effect that comes
+late must fall into the phase of the one who caused it.
 
 **Does the state hide something?**  Let e be by how much r + gamma h(s') exceeds what the model predicted.  If the state
 hides nothing, e is on average 0, whatever came before.  So the agent keeps the mean of e for each pair of a state and
@@ -27,8 +27,8 @@ sum smaller.  While the planner follows a change, the suspicion and w are 0.  Ot
 everything is as predicted.  And a search that has hardly begun earns little.  So the actor also has a trial whenever it
 had fewer than t^p steps, where p rises with the suspicion, from 0.5 to 0.7.  The share of these trials goes to 0.
 
-All rewards of a phase are credited to the one whose turn it is, whoever chose the actions.  If another policy acts, as
-in shadow mode or with ``executed=``, the phases say nothing about the two.
+The rewards that count in a phase are credited to the one whose turn it is, whoever chose the actions.  If another
+policy acts, as in shadow mode or with ``executed=``, the phases say nothing about the two.
 """
 
 from __future__ import annotations

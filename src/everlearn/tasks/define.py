@@ -190,7 +190,7 @@ def task(
         ``@name.aleatoric(start)``
     raw:
         whether the agent learns from rewards without scaling; by default they are scaled to [0, 1].  Designs and
-        schedules with ``unit=True``, such as the default schedule, scale them nevertheless
+        schedules with ``unit=True``, such as the default agent and schedule, scale them nevertheless
     name:
         as in :class:`everlearn.Task`
     source:
