@@ -77,13 +77,14 @@ class Design:
     defers:
         whether it learns from a step only when the next step comes, so that it cannot learn from rewards that come late
     carry:
-        for a design that stores a number that concerns the whole run, such as an average, in the row of the present
-        aleatoric state: ``carry(knowledge, aleatoric_state, next_aleatoric_state)`` copies this number to the row of
-        the next aleatoric state.  It is called when an agent moves to another state without learning
+        ``carry(knowledge, aleatoric_state, next_aleatoric_state)`` copies a number from the row of the present
+        aleatoric state to that of the next.  It is for a design that stores there a number that concerns the whole run,
+        such as an average.  ``carry`` is called when an agent moves to another state without learning
     explain:
         ``explain(knowledge, task)`` returns what it has learned as text for a person
     inner:
-        the design that it was made from, as :func:`everlearn.restarting` does; it is user-defined if that one is
+        the design from which this one was made, for example by :func:`everlearn.restarting`; if the inner design is
+        user-defined, so is this one
     duration:
         the number of steps of the run, if the agent takes it as a parameter; otherwise None
     name:

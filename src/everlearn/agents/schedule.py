@@ -53,8 +53,9 @@ class Schedule:
     count_scale:
         foo4: the factor by which all counts N are multiplied at each step
     ceiling:
-        the value of foo1(t) - (1 + foo3(1) + ... + foo3(t)), if it does not depend on t.  A constant avoids rounding
-        errors: values clipped at different times are then exactly equal.  If it is None, the sum is computed step by
+        the value of foo1(t) - (1 + foo3(1) + ... + foo3(t)), if it does not depend on t.  If it is given,
+        there are no rounding errors: values clipped at different times are exactly equal.  If it is None, the sum is
+        computed step by
         step
     scales_counts:
         whether foo4 ever differs from 1; if not, set this to False, and agents need less memory
@@ -85,8 +86,8 @@ class Schedule:
         the greatest number of such visits
     forgetting:
         the least step size, for environments that change: if N is so large that the step size would be less, a smaller
-        N is used, so that about the last 1 / forgetting visits of a state-action pair count.  With 0, as in the paper,
-        all visits count
+        N is used, so that only about the last 1 / forgetting visits to a state-action pair matter.  With 0, as in the
+        paper, all visits matter
     unit:
         whether rewards are always scaled to [0, 1] by their declared range; if not, the rewards of raw tasks are not
         scaled

@@ -67,7 +67,8 @@ class Model:
         whether the same observation may lead to several memories; if not, the memory, the action and the observation
         must determine the next memory
     first:
-        do not pass this: it is computed from ``memory``, as the distribution of the initial memory if that is drawn
+        do not pass this: it is computed from ``memory``; if the initial memory is drawn, it is its distribution,
+        otherwise it is empty
 
     Examples
     --------
