@@ -13,5 +13,5 @@ def test_a_greater_cost_is_a_greater_regret(monkeypatch):
     monkeypatch.setattr(changes, "optimum", lambda _system: -2.0)
     monkeypatch.setattr(changes, "earned", earned)
     cells = dict(zip(changes.TABLES["stationary"][0], changes.stationary_row("`inventory`, on hand"), strict=True))
-    assert cells["default"] == "0.250 ± 0.000"
+    assert cells["practical"] == "0.250 ± 0.000"
     assert (cells["planner"], cells["smooth"]) == ("+0.250 ± 0.000", "+0.000 ± 0.000")
