@@ -57,8 +57,8 @@ def run(
     task:
         registry name, ``module:attribute``, or object
     agent:
-        registry name, ``module:attribute``, or object; by default ``versatile``, or if a schedule is named,
-        ``growing-horizon``
+        registry name, ``module:attribute``, or object; by default ``versatile``; if a schedule is named, or
+        one of its parameters is set, ``growing-horizon``
     schedule:
         registry name, ``module:attribute``, or object, for agents that take one; by default ``practical``
     steps:

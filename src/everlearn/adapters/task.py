@@ -103,8 +103,8 @@ def from_gymnasium(
         added to the reward when an episode terminates; use a negative value if termination should be avoided
     discretiser:
         for boxes: ``uniform``, ``quantile``, ``tiles``, or a :class:`~everlearn.adapters.discretisers.Discretiser`;
-        ``fine`` for points on a fine grid, which only agents with features can use; ``auto`` for ``fine`` if the agent
-        has features or a box has no bounds, and ``uniform`` otherwise
+        ``fine`` for points on a fine grid, which only agents with features can use, such as ``linear``; ``auto`` for
+        ``uniform``, but ``fine`` if a box has no bounds or the task is used with an agent that has features
     bins:
         number of bins per coordinate of a box, or one number for all; a coordinate with 1 bin is ignored
     low:

@@ -51,7 +51,8 @@ class Agent:
     task:
         a task, or the name of one
     agent:
-        a design, or the name of one; by default ``versatile``, or if a schedule is named, ``growing-horizon``
+        a design, or the name of one; by default ``versatile``; if a schedule is named, or one of its parameters is set,
+        ``growing-horizon``
     schedule:
         the schedule, for designs that take one; by default ``practical``
     seed:
@@ -235,7 +236,10 @@ class Agent:
         return {} if self.design.inspect is None else self._functions.inspect(self.knowledge, self.now)
 
     def explain(self) -> str | None:
-        """Return what the agent has learned as text, if its design can say it: for ``learned``, the tree."""
+        """Return what the agent has learned as text, or None if its design has no ``explain``.
+
+        For ``learned`` this is the tree; for ``versatile``, whether the model or the actor acts, and why.
+        """
         return None if self.design.explain is None else self.design.explain(copied(self.knowledge), self.task)
 
     def snapshot(self) -> AgentState:

@@ -64,11 +64,12 @@ def freeze(agent: Agent, *, rare: float | None = None) -> Frozen:
         an agent with the design ``learned``; it is not changed
     rare:
         if given, leave out questions that matter little to the policy: those with the same most frequent action after
-        both answers, and those with an answer that has less than this share of all visits.  Each leaf counts the
-        visits since it was made.  The state is then smaller; often, theory can evaluate the policy only over this
-        smaller state.  With 0, the most frequent action stays the same after every past; the probabilities of the
-        actions are averaged, so the average reward may change a little (1.1134 to 1.1287 in one run of
-        ``cheese-maze``).  By default all questions are kept.  It has no effect if the learned state is the tally
+        both answers, and those with an answer that has less than this share of all visits.  (Visits to a leaf are
+        counted from when it was made.)  The state is then smaller; often, theory can evaluate the policy only over
+        this smaller state.  If ``rare`` is 0, every past keeps its most frequent action.  But where a question is
+        left out, probabilities of actions are averaged, so the average reward may change a little (1.1134 to 1.1287 in
+        one run of ``cheese-maze``).  By default all questions are kept.  It has no effect if the learned state is the
+        tally
 
     Examples
     --------

@@ -55,8 +55,7 @@ class Schedule:
     ceiling:
         the value of foo1(t) - (1 + foo3(1) + ... + foo3(t)), if it does not depend on t.  If it is given,
         there are no rounding errors: values clipped at different times are exactly equal.  If it is None, the sum is
-        computed step by
-        step
+        computed step by step
     scales_counts:
         whether foo4 ever differs from 1; if not, set this to False, and agents need less memory
     formula:

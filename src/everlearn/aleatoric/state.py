@@ -143,6 +143,8 @@ def _observation(_aleatoric_state: Label, _action: Label, observation: Label) ->
 def window(length: int, *, actions: bool = False) -> AleatoricState:
     """Retain the last ``length`` observations; with ``actions=True``, also the action before each of them.
 
+    It starts empty, as ``()``, so that the first states are shorter than ``length``.
+
     Examples
     --------
     >>> window(2).of([("wait", "idle"), ("serve", "busy"), ("wait", "busy")])

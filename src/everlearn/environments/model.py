@@ -190,7 +190,7 @@ class Model:
         return joint
 
     def belief(self, history: History) -> dict[Label, float]:
-        """Return the probability of each memory after a history; unless memories are hidden, one has all."""
+        """Return the probability of each memory after a history.  If memories are not hidden, one has probability 1."""
         belief = {self.memory: 1.0}
         for action, observation in history:
             if action not in self.actions:

@@ -43,6 +43,9 @@ MOST_ACTIONS = 100_000
 class Network:
     """A network of queues. Its four arguments are tuples, lists or arrays of numbers.
 
+    A *choice* is a tuple: for each server, the class that it prefers, counted from 0.  In the labels of actions,
+    classes are counted from 1.
+
     Parameters
     ----------
     arrivals:
@@ -158,7 +161,7 @@ class Network:
         ]
 
     def work(self, lengths: Lengths, choice: Choice) -> list[float]:
-        """Return the rate at which each class is served if servers have these preferences."""
+        """Return the rate at which each class is served if the servers make this choice."""
         left, rates = list(lengths), [0.0] * self.classes
         for s, others in self._turns:
             for k in (choice[s], *others):
@@ -196,7 +199,10 @@ class Network:
         return left
 
     def choose(self, rule: str, lengths: Lengths) -> Choice:
-        """Return the preferences of a rule that operators use; each server takes the class with the best index.
+        """Return the choice that a common rule makes: each server prefers the class that it ranks highest.
+
+        Classes with jobs rank above those without.  ``rule`` is one of ``c-mu``, ``max-weight``, ``max-pressure``,
+        ``longest-queue``, ``last-buffer`` and ``fluid``.
 
         Examples
         --------

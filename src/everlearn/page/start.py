@@ -117,12 +117,12 @@ def play(
     Parameters
     ----------
     task:
-        registry name, ``module:attribute``, or object; by default the service station.  The page lists an unregistered
-        one by its name next to the registered ones
+        registry name, ``module:attribute``, or object; by default the service station.  If it is not registered, the
+        page adds it to its list of tasks
     agent:
-        registry name, ``module:attribute``, or object, listed in the same way
+        registry name, ``module:attribute``, or object; added to its list in the same way
     schedule:
-        registry name, ``module:attribute``, or object, listed in the same way
+        registry name, ``module:attribute``, or object; added to its list in the same way
     parameters:
         parameters of the task, the agent and the schedule, as in :func:`everlearn.run`
     seed:

@@ -166,8 +166,8 @@ class Theory:
     def optimal_bounds(self) -> Interval:
         """Certified bounds of the optimal average reward over all policies; a known policy attains the lower bound.
 
-        In a network of queues, both bounds are over policies that may also let servers idle.  The servers of a task
-        never do while a job waits for them, so no agent need attain the lower bound.
+        In a network of unbounded queues, both bounds also count policies that let a server idle while a job waits for
+        it.  Agents cannot do this, so it may be that no agent attains the lower bound.
         """
         return Interval(self.optimum.lower, self.optimum.upper)
 
