@@ -266,7 +266,11 @@ def test_the_table_of_tasks_is_true(name):
     ]
     assert rewards == f"{task.reward.low:g} to {task.reward.high:g}"
     low, _, high = optimum.partition(" to ")
-    assert [float(low), float(high or low)] == pytest.approx(list(theory.optimal_bounds), abs=6e-7)
+    if high:  # the bounds have not met, and how far they are apart depends on the processor: they are rounded outwards
+        assert float(low) <= theory.optimal_bounds[0] < theory.optimal_bounds[1] <= float(high)
+        assert [float(low), float(high)] == pytest.approx(list(theory.optimal_bounds), rel=0.05)
+    else:
+        assert [float(low), float(low)] == pytest.approx(list(theory.optimal_bounds), abs=6e-7)
     assert float(best.rstrip(" ⋆")) == pytest.approx(theory.best_aleatoric.average_reward, abs=6e-7)
     assert ("⋆" in best) == (theory.best_deterministic.exact and not theory.best_aleatoric.randomised)
     assert float(distortion) == pytest.approx(theory.distortion(10).value, abs=6e-7)

@@ -15,7 +15,8 @@ but there may be infinitely many.  Three quantities are computed instead:
   The memory and the state of the controller form a Markov chain, so its average reward is exact.
 
 The beliefs outside the set that the best policy reaches most often are added to it.  If there are none, the bounds
-meet.  The number of operations limits the size of the set, and time does not, so the result is the same everywhere.
+meet.  The number of operations limits the size of the set, and time does not, so a busy machine gets the same result.
+Bounds that have not met may differ between processors: rounding can change which beliefs are added.  Both are valid.
 
 Of all mixtures, the one used gives one belief c in the set the largest possible weight, and the certain beliefs the
 rest; c is the belief that makes the resulting value lowest.
