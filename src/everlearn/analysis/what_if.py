@@ -96,9 +96,9 @@ def _evaluated(
     return replace(judge(data, task, np.eye(len(task.actions))[actions], level, limits, name), trained=core.t)
 
 
-def verdict(found: Evaluation, reference: Evaluation) -> str:
+def verdict(evaluation: Evaluation, reference: Evaluation) -> str:
     """Return whether a setup would have been better than another: only if their intervals do not overlap."""
-    if None in (found.lower, found.upper, reference.lower, reference.upper):
+    if None in (evaluation.lower, evaluation.upper, reference.lower, reference.upper):
         return UNKNOWN
-    lower, upper, low, high = (x or 0.0 for x in (found.lower, found.upper, reference.lower, reference.upper))
+    lower, upper, low, high = (x or 0.0 for x in (evaluation.lower, evaluation.upper, reference.lower, reference.upper))
     return "better" if lower > high else "worse" if upper < low else UNKNOWN

@@ -233,9 +233,9 @@ class Reader:
     def page(self, agent: int, after: int, check: int | None, size: int) -> list[tuple[Any, ...]]:
         """Return the next rows of a journal in the order of :class:`Entry`, as :meth:`rows` does, but faster."""
         with suppress(*UNREADABLE):
-            found = self.connection.execute(PAGE, (agent, after, size)).fetchall()
-            if len(found) == size and is_chained(found, after, check):
-                return found
+            rows = self.connection.execute(PAGE, (agent, after, size)).fetchall()
+            if len(rows) == size and is_chained(rows, after, check):
+                return rows
         return [*islice(self.rows(agent, after, check), size)]  # raises, with the reason, if something is wrong
 
     def head(self, agent: int) -> int:
@@ -337,10 +337,10 @@ def store_of(directory: str | os.PathLike[str], agent: str | None) -> Path:
     known = sorted(name for each in names.values() for name in each)
     if agent is None and len(known) != 1:
         raise InputError("agent", None, f"there are {len(known)} agents; name one: {', '.join(known)}")
-    found = [store for store, each in names.items() if (agent or known[0]) in each]
-    if len(found) > 1:
-        both = " and ".join(store.name for store in found)
+    having = [store for store, each in names.items() if (agent or known[0]) in each]
+    if len(having) > 1:
+        both = " and ".join(store.name for store in having)
         raise LiveError(f"agent {agent!r} is in {both}; start the service, which completes a move", place, agent=agent)
-    if not found:
+    if not having:
         raise Absent(f"there is no agent {agent!r}", place, agent=agent)
-    return found[0]
+    return having[0]

@@ -302,8 +302,8 @@ def _attempt(request: bytes, limits: Limits) -> bytes:
     """Return the answer to a request: what is wrong, or what was computed."""
     try:
         job, arguments = pickle.loads(request)  # noqa: S301 - from the process that forked this one
-        found = job(*arguments)
-        return _TRIED if found is None else _FOUND + json.dumps(found).encode()
+        result = job(*arguments)
+        return _TRIED if result is None else _FOUND + json.dumps(result).encode()
     except MemoryError:
         wrong = f"making and trying it takes more than {limits.trial_megabytes} MB; make it smaller"
     except EverlearnError as error:

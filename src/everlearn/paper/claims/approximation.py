@@ -146,14 +146,14 @@ def convergence() -> Finding:
     how="all policies on random worlds with hidden state that are greedy in values fitted under their own visits",
 )
 def td_fixed_point() -> Finding:
-    least, found = np.inf, 0
+    least, number = np.inf, 0
     for seed in range(24):
         theory = hidden_world(seed)
         loss = theory.optimal_average_reward - np.array(_fixed_points(theory))
-        found += len(loss)
+        number += len(loss)
         least = min([least, *(theory.distortion(1000.0).value - loss)])
-    text = f"{found} fixed points on 24 worlds at horizon 1000; the distortion exceeds the loss by {least:.4f}"
-    return Finding(text, verdict(bool(found) and least >= 0))
+    text = f"{number} fixed points on 24 worlds at horizon 1000; the distortion exceeds the loss by {least:.4f}"
+    return Finding(text, verdict(bool(number) and least >= 0))
 
 
 def _fixed_points(theory: Theory, tau: float = 1000.0) -> list[float]:
