@@ -169,8 +169,11 @@ _RENAMED = {"Interface": "IndexedTask", "Now": "ScheduleValues", "compare": "exp
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
-        hint = f"; since version 0.2 it is {_RENAMED[name]!r}" if name in _RENAMED else ""
-        raise AttributeError(f"module 'everlearn' has no attribute {name!r}{hint}")
+        if name in _RENAMED:
+            from everlearn.errors import Renamed
+
+            raise Renamed("module 'everlearn'", name, _RENAMED[name])
+        raise AttributeError(f"module 'everlearn' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"everlearn.{_WHERE[name]}"), name)
     globals()[name] = value
     return value

@@ -21,7 +21,7 @@ from everlearn.agents.snapshot import check_algorithmic, check_arrays, check_par
 from everlearn.agents.spec import read_specs
 from everlearn.agents.tabular import by_field
 from everlearn.calls import explained
-from everlearn.errors import InputError, SnapshotError
+from everlearn.errors import InputError, Renamed, SnapshotError
 from everlearn.files import replacing
 from everlearn.grids import Grid
 from everlearn.labels import as_label, encode
@@ -377,7 +377,7 @@ def _renamed(old: str, new: str) -> property:
     """Return an attribute that only says its new name; ``__getattr__`` would make every other attribute slower."""
 
     def explain(_agent: Agent) -> NoReturn:
-        raise AttributeError(f"an agent has no attribute {old!r}; since version 0.2 it is {new!r}")
+        raise Renamed("an agent", old, new)
 
     return property(explain)
 

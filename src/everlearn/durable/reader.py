@@ -316,10 +316,14 @@ def opened(directory: str | os.PathLike[str], agent: str | None) -> Iterator[tup
     """Open the store of the agent that was passed, or of the only one in a directory; yield a reader and its name."""
     require_agents(directory)
     with Reader(store_of(directory, agent)) as reader:
-        names = reader.names()
-        if agent is None and len(names) != 1:
-            raise InputError("agent", None, f"there are {len(names)} agents; name one: {', '.join(names)}")
-        yield reader, names[0] if agent is None else agent
+        yield reader, chosen(reader.names(), agent)
+
+
+def chosen(names: list[str], agent: str | None) -> str:
+    """Return the name that was passed, or that of the only agent there is."""
+    if agent is None and len(names) != 1:
+        raise InputError("agent", None, f"there are {len(names)} agents; name one: {', '.join(names)}")
+    return names[0] if agent is None else agent
 
 
 def store_of(directory: str | os.PathLike[str], agent: str | None) -> Path:
@@ -334,10 +338,8 @@ def store_of(directory: str | os.PathLike[str], agent: str | None) -> Path:
     for store in stores_of(place):
         with Reader(store) as reader:
             names[store] = reader.names()
-    known = sorted(name for each in names.values() for name in each)
-    if agent is None and len(known) != 1:
-        raise InputError("agent", None, f"there are {len(known)} agents; name one: {', '.join(known)}")
-    having = [store for store, each in names.items() if (agent or known[0]) in each]
+    name = chosen(sorted(name for each in names.values() for name in each), agent)
+    having = [store for store, each in names.items() if name in each]
     if len(having) > 1:
         both = " and ".join(store.name for store in having)
         raise LiveError(f"agent {agent!r} is in {both}; start the service, which completes a move", place, agent=agent)
