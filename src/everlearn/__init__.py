@@ -164,15 +164,9 @@ __all__ = [
     "window",
 ]
 
-_RENAMED = {"Interface": "IndexedTask", "Now": "ScheduleValues", "compare": "experiment", "watch": "play"}
-
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
-        if name in _RENAMED:
-            from everlearn.errors import Renamed
-
-            raise Renamed("module 'everlearn'", name, _RENAMED[name])
         raise AttributeError(f"module 'everlearn' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"everlearn.{_WHERE[name]}"), name)
     globals()[name] = value

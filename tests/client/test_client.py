@@ -193,9 +193,7 @@ def test_the_mode_is_that_of_the_last_answer_and_is_requested_if_there_was_none(
         assert (client.mode, operator.mode, operator.inspect()["mode"]) == ("learn", "learn", "learn")
 
 
-def test_the_mode_is_no_longer_a_method(client):
-    with pytest.raises(InputError, check=refusal("mode", "shadow")):
-        client.mode("shadow")
+def test_the_mode_is_requested_if_it_was_not_heard(client):
     assert client.mode == "learn"
     with pytest.raises(Unreachable):
         _ = Client(NOBODY, "a", deadline=0.1).mode

@@ -117,7 +117,7 @@ def crash(*_arguments: object) -> None:
 )
 def test_a_trial_ends_alone(sandbox, job, ended_by):
     with pytest.raises(Refused, check=has(ended_by=ended_by)):
-        sandbox._run(job)
+        sandbox.compute(job)
     sandbox.try_setup({"task": "service-station"})
 
 
@@ -232,12 +232,12 @@ def test_a_trial_that_cannot_be_limited_is_not_accepted(monkeypatch, error):
 
 
 def test_the_limits_of_an_operator_are_kept(slow):
-    slow._run(limit_under_an_operator)
+    slow.compute(limit_under_an_operator)
 
 
 def test_the_end_of_a_process_is_noticed_while_its_trial_runs(slow):
     with pytest.raises(Untried):
-        slow._run(orphan)
+        slow.compute(orphan)
 
 
 def test_a_signal_to_stop_does_not_end_a_sandbox_before_the_service(slow):
@@ -252,7 +252,7 @@ def test_closing_ends_what_is_being_tried(slow, tmp_path, monkeypatch):
 
     def ask():
         try:
-            slow._run(wait_for_ever, tmp_path / "begun")
+            slow.compute(wait_for_ever, tmp_path / "begun")
         except Untried as error:
             errors.append(error)
 
@@ -286,4 +286,4 @@ def be_ended_first() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/oom_score_adj").exists(), reason="only Linux has it")
 def test_where_memory_is_short_a_trial_is_ended_and_not_the_service(slow):
-    slow._run(be_ended_first)
+    slow.compute(be_ended_first)

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from everlearn.agents.snapshot import check_algorithmic, check_arrays, check_par
 from everlearn.agents.spec import read_specs
 from everlearn.agents.tabular import by_field
 from everlearn.calls import explained
-from everlearn.errors import InputError, Renamed, SnapshotError
+from everlearn.errors import InputError, SnapshotError
 from everlearn.files import replacing
 from everlearn.grids import Grid
 from everlearn.labels import as_label, encode
@@ -32,7 +32,6 @@ from everlearn.registry import whole as whole
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
-_RENAMED = {"take": "snapshot", "put": "restore", "dump": "to_bytes", "interface": "indexed"}
 _PARAMETERS = ("parameters", "schedule_parameters")
 
 OTHER_VERSION = (
@@ -371,16 +370,3 @@ def _described(labels: tuple[Label, ...]) -> str:
 
 def _is_read_only(value: Any) -> bool:
     return isinstance(value, np.ndarray) and not value.flags.writeable
-
-
-def _renamed(old: str, new: str) -> property:
-    """Return an attribute that only says its new name; ``__getattr__`` would make every other attribute slower."""
-
-    def explain(_agent: Agent) -> NoReturn:
-        raise Renamed("an agent", old, new)
-
-    return property(explain)
-
-
-for _old, _new in _RENAMED.items():
-    setattr(Agent, _old, _renamed(_old, _new))

@@ -15,7 +15,6 @@
     │       └── RewardError          a reward that is not finite or outside its range
     ├── AgentError                   an agent returned or did something invalid
     ├── UserCodeError                a function of the user's raised an exception
-    ├── Renamed (AttributeError)     a name of an earlier version, with the new name
     ├── CompilationError             a design's functions cannot be compiled
     ├── TableFull                    more pairs were visited than may be expanded
     ├── SnapshotError                a saved agent state that cannot be read or does not fit
@@ -50,7 +49,7 @@ from everlearn.errors.arguments import (
     restored,
     shown,
 )
-from everlearn.errors.code import AgentError, CompilationError, Renamed, TableFull, UserCodeError
+from everlearn.errors.code import AgentError, CompilationError, TableFull, UserCodeError
 from everlearn.errors.disk import (
     Absent,
     Changed,
@@ -87,7 +86,6 @@ __all__ = [
     "ObservationError",
     "OtherVersion",
     "ProbabilityError",
-    "Renamed",
     "RewardError",
     "ScheduleError",
     "SnapshotError",

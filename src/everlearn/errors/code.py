@@ -79,14 +79,6 @@ class UserCodeError(EverlearnError):
         super().__init__(message)
 
 
-class Renamed(EverlearnError, AttributeError):  # noqa: N818 - reads as what it is
-    """A name of version 0.1; ``new`` is what it is called since version 0.2."""
-
-    def __init__(self, owner: str, old: str, new: str) -> None:
-        self.new = new
-        super().__init__(f"{owner} has no attribute {old!r}; since version 0.2 it is {new!r}")
-
-
 class CompilationError(EverlearnError):
     """A design's functions cannot be compiled; the message says where, and ``agent`` is the name of the design."""
 

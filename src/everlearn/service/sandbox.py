@@ -105,19 +105,15 @@ class Sandbox:
 
     def try_setup(self, document: dict[str, Any]) -> None:
         """Make the agent that a document of a request describes, and let it take some steps."""
-        self._run(_try_setup, document, self.limits)
+        self.compute(_try_setup, document, self.limits)
 
     def try_state(self, setup: Setup, state: bytes) -> None:
         """Give an agent of this setup an agent state, and let it take some steps."""
-        self._run(_try_state, setup.document, state)
+        self.compute(_try_state, setup.document, state)
 
     def try_checkpoint(self, setup: Setup, checkpoint: Checkpoint) -> None:
         """Let an agent of this setup resume from a checkpoint, and take some steps."""
-        self._run(_try_checkpoint, setup.document, tuple(checkpoint))
-
-    def compute(self, job: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function of a module returns, a JSON document; its errors are :class:`Refused`."""
-        return self._run(job, *arguments)
+        self.compute(_try_checkpoint, setup.document, tuple(checkpoint))
 
     @property
     def alive(self) -> bool:
@@ -136,7 +132,8 @@ class Sandbox:
         for process in self._processes:
             process.wait(ends)
 
-    def _run(self, job: Callable[..., Any], *arguments: Any) -> Any:
+    def compute(self, job: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function of a module returns, a JSON document; its errors are :class:`Refused`."""
         process = self._idle.get()
         if process is None:
             self._idle.put(None)

@@ -156,9 +156,9 @@ def td_fixed_point() -> Finding:
     return Finding(text, verdict(bool(number) and least >= 0))
 
 
-def _fixed_points(theory: Theory, tau: float = 1000.0) -> list[float]:
+def _fixed_points(theory: Theory) -> list[float]:
     """Return the average reward of each deterministic policy that is greedy in the values fitted under its visits."""
-    pairs, gamma, averages = theory.pairs, 1 - 1 / tau, []
+    pairs, gamma, averages = theory.pairs, 1 - 1 / 1000.0, []
     onto, moves = np.eye(2)[pairs.states], np.array([matrix.toarray() for matrix in pairs.transitions])
     for choice in ((0, 0), (0, 1), (1, 0), (1, 1)):
         policy = np.eye(2)[list(choice)]
