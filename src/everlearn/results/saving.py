@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.errors import InputError, StoreError
-from everlearn.files import UNREADABLE, as_path, expanded, replacing
+from everlearn.files import UNREADABLE, expanded, replacing
 from everlearn.results.platform import Platform
 from everlearn.results.result import ARRAYS, Result
 
@@ -37,7 +37,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 def save(result: Result, path: str | os.PathLike[str]) -> Path:
     """Write a result atomically and return its path; its references are computed and saved with it."""
-    target = as_path(path)
+    target = _as_path(path)
     if not target.parent.is_dir():
         raise InputError("path", str(path), f"there is no folder {str(target.parent)!r}; make it first")
     described = {name: getattr(result, name) for name, kinds in _KINDS.items() if kinds != (dict,)}
@@ -101,7 +101,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     True
 
     """
-    target = as_path(path)
+    target = _as_path(path)
     if target.is_dir():
         if not (target / NAME).is_file():
             raise StoreError(f"is a folder without {NAME}; open an experiment with everlearn.Experiment(path)", target)
@@ -116,6 +116,12 @@ def load(path: str | os.PathLike[str]) -> Result:
         why = "" if "pickle" in str(error) else f" ({error})"  # NumPy's advice would be bad advice
         raise StoreError(f"not a complete result{why}", target) from None
     return _read(target, text, entries)
+
+
+def _as_path(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise InputError("path", path, "give the name of a file")
+    return expanded(os.fsdecode(path))
 
 
 def _read(target: Path, text: Any, entries: dict[str, Any]) -> Result:
