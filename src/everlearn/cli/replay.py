@@ -38,32 +38,31 @@ def replay(
     from everlearn.analysis.replay import replay as replay_past
     from everlearn.durable.variation import read_changes
 
-    result = replay_past(source, out, name=agent, first=first, last=last, **read_changes(setup))
+    found = replay_past(source, out, name=agent, first=first, last=last, **read_changes(setup))
     if as_json:
-        print_json(result.to_dict())
+        print_json(found.to_dict())
     else:
-        _print(result)
+        _print(found)
 
 
-def _print(result: Replay) -> None:
+def _print(found: Replay) -> None:
     from everlearn.labels import show
 
-    say(f"learned from {result.learned:,} of {result.rows:,} rows; rewards {result.rewards}")
-    left_out = {"have no reward": result.unrewarded, "have an action that is not allowed": result.forbidden}
-    for what, number in left_out.items():
+    say(f"learned from {found.learned:,} of {found.rows:,} rows; rewards {found.rewards}")
+    for number, what in ((found.unrewarded, "have no reward"), (found.forbidden, "have an action that is not allowed")):
         if number:
             say(f"left out: {number:,} rows {what}")
-    if result.states_changed:
-        say(f"the aleatoric state is another one in {result.states_changed:,} rows")
-    actions = [*(show(row["action"]) for row in result.policy["actions"])]
-    states = [*(show(row["state"]) for row in result.policy["actions"])]
+    if found.states_changed:
+        say(f"the aleatoric state is another one in {found.states_changed:,} rows")
+    actions = [*(show(row["action"]) for row in found.policy["actions"])]
+    states = [*(show(row["state"]) for row in found.policy["actions"])]
     rows = [*zip(states, actions, strict=True)]
     print_table(["state", "what it would do now"], [[*row] for row in rows[:SHOWN]], left=2)
     if len(rows) > SHOWN:
         say(f"and {len(rows) - SHOWN:,} more states; --json has all")
-    if result.pairs_unseen:
-        named = ", ".join(f"{show(action)} in {show(state)}" for state, action in result.unseen)
-        more = ", ..." if result.pairs_unseen > len(result.unseen) else ""
-        say(f"never tried, in states that occurred: {named}{more} ({result.pairs_unseen:,} in all)")
-    if result.out is not None:
-        say(f"to resume: everlearn.live({result.out!r})")
+    if found.pairs_unseen:
+        named = ", ".join(f"{show(action)} in {show(state)}" for state, action in found.unseen)
+        more = ", ..." if found.pairs_unseen > len(found.unseen) else ""
+        say(f"never tried, in states that occurred: {named}{more} ({found.pairs_unseen:,} in all)")
+    if found.out is not None:
+        say(f"to resume: everlearn.live({found.out!r})")
