@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.environments.aggregation import ACTIONS, Aggregation
 from everlearn.paper.appendix_d import Example, stationary
 from everlearn.paper.claims.claim import Finding, claim, repaired, verdict
 from everlearn.paper.claims.values import hidden_world, theory_of
 from everlearn.paper.claims.worlds import naming
 from everlearn.protocol import Table
-from everlearn.tasks.aggregation import parity
+from everlearn.tasks.aggregation import ACTIONS, Aggregation, parity
 from everlearn.theory.report import Theory
 
 GAMMA, HALF = 0.9, 300
