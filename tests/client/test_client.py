@@ -489,8 +489,10 @@ def test_a_deadline_that_cannot_be_one_is_refused(deadline):
 
 
 def test_a_password_in_an_address_is_not_shown():
+    connection = Connection("http://user:secret@127.0.0.1:1", None)
+    assert connection.address.endswith("127.0.0.1:1")
     with pytest.raises(Unreachable, check=hides("secret", "user")):
-        Connection("http://user:secret@127.0.0.1:1", None)._attempt("GET", "/healthz", None, 1.0, {}, 0)
+        connection._attempt("GET", "/healthz", None, 1.0, {}, 0)
 
 
 class Unable(BaseHTTPRequestHandler):
