@@ -15,6 +15,11 @@ def refusal(argument: str, *value: object) -> Callable[[Any], bool]:
     return check
 
 
+def hides(*secrets: str) -> Callable[[Any], bool]:
+    """Return a check for ``pytest.raises``: the message has none of these texts, which nobody may read in it."""
+    return lambda error: not any(secret in f"{error}" for secret in secrets)
+
+
 def has(**data: object) -> Callable[[Any], bool]:
     """Return a check for ``pytest.raises``: the error has these attributes with these values."""
 

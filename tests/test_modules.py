@@ -52,7 +52,7 @@ def test_the_line_that_is_named_is_the_users(here):
     (here / "above.py").write_text("import below\n")
     with pytest.raises(UserCodeError) as caught:
         locate("above:agent", {}, "agent")
-    assert "(below.py, line 3)" in str(caught.value)
+    assert 'below.py", line 3' in caught.value.frames
     assert caught.value.frames.count("File ") == 2
 
 

@@ -113,12 +113,3 @@ def test_a_docstring_that_lists_parameters_has_one_entry_for_each(kind, name):
 
 def test_the_version_is_a_version():
     assert all(part.isdigit() for part in el.__version__.split("."))
-
-
-@pytest.mark.parametrize(
-    ("old", "new"), [("compare", "experiment"), ("Interface", "IndexedTask"), ("Now", "ScheduleValues")]
-)
-def test_a_name_of_version_0_1_says_what_it_is_called_now(old, new):
-    with pytest.raises(AttributeError, match=f"{old!r}.*{new!r}"):
-        getattr(el, old)
-    assert hasattr(el, new)

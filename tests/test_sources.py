@@ -72,7 +72,7 @@ def test_source_is_that_of_inspect(function):
 
 
 def test_what_was_typed_has_no_source():
-    with pytest.raises(OSError, match="there is no source of"):
+    with pytest.raises(OSError, check=lambda error: type(error) is OSError):
         sources._function_source(eval(compile("lambda: 1", "<typed>", "eval"), {"__name__": "f"}))
 
 

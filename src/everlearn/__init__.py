@@ -164,13 +164,10 @@ __all__ = [
     "window",
 ]
 
-_RENAMED = {"Interface": "IndexedTask", "Now": "ScheduleValues", "compare": "experiment", "watch": "play"}
-
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
-        hint = f"; since version 0.2 it is {_RENAMED[name]!r}" if name in _RENAMED else ""
-        raise AttributeError(f"module 'everlearn' has no attribute {name!r}{hint}")
+        raise AttributeError(f"module 'everlearn' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"everlearn.{_WHERE[name]}"), name)
     globals()[name] = value
     return value

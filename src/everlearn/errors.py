@@ -309,18 +309,7 @@ class Damaged(StoreError):  # noqa: N818 - reads as what it is
 
 
 class NoExperiment(StoreError):  # noqa: N818 - reads as what it is
-    """A directory without an experiment.
-
-    Examples
-    --------
-    >>> import everlearn as el
-    >>> try:
-    ...     el.Experiment("nowhere")
-    ... except NoExperiment as error:
-    ...     print(error.path)
-    nowhere
-
-    """
+    """A directory without an experiment."""
 
 
 class Held(StoreError):  # noqa: N818 - reads as what it is
@@ -361,21 +350,7 @@ class OtherVersion(LiveError):  # noqa: N818 - reads as what it is
 
 
 class Absent(LiveError):  # noqa: N818 - reads as what it is
-    """There is no such agent, snapshot, file or directory.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import everlearn as el
-    >>> directory = tempfile.mkdtemp()
-    >>> el.live(directory, "riverswim").close()
-    >>> try:
-    ...     el.evaluate(directory, "left", agent="pump")
-    ... except Absent as error:
-    ...     print(error.agent)
-    pump
-
-    """
+    """There is no such agent, snapshot, file or directory."""
 
 
 class Changed(LiveError):  # noqa: N818 - reads as what it is

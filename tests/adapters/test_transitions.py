@@ -217,13 +217,13 @@ class OwnLimit(FrozenLakeEnv):
         return shown, reward, terminated, self.past >= 5, more
 
 
-@pytest.mark.parametrize(
-    ("environment", "why"),
-    [(RandomStart, "began in [124], which its initial"), (OwnLimit, "truncated .* after 5 steps")],
-)
-def test_an_environment_that_begins_or_ends_otherwise_is_found_out(environment, why):
-    with pytest.warns(ModelWarning, match=f"{environment.__name__} {why}"):
+@pytest.mark.parametrize("environment", [RandomStart, OwnLimit])
+def test_an_environment_that_begins_or_ends_otherwise_is_found_out(environment):
+    with pytest.warns(ModelWarning) as warned:
         assert el.from_gymnasium(environment).model is None
+    (warning,) = [each.message for each in warned if isinstance(each.message, ModelWarning)]
+    assert warning.environment == environment.__name__
+    assert warning.reason == transitions(environment()).contradiction(Trial(Maker(environment, {}, OWN), 1000))
     with pytest.raises(InputError, check=refusal("task.model", True)):
         el.from_gymnasium(environment, model=True)
 

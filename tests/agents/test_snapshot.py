@@ -184,17 +184,6 @@ def test_a_malformed_state_is_refused_in_one_line(state):
     assert same(agent.snapshot(), worked().snapshot())
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("take", "snapshot"), ("put", "restore"), ("dump", "to_bytes"), ("interface", "indexed")]
-)
-def test_an_old_name_leads_to_the_new_one(old, new):
-    with pytest.raises(AttributeError, match=f"{old!r}.*{new!r}"):
-        getattr(worked(), old)
-    assert hasattr(worked(), new)
-    assert not hasattr(worked(), "nothing")
-    assert same(copy.deepcopy(worked()).snapshot(), worked().snapshot())
-
-
 def check_a_damaged_file(path: Path, content: bytes) -> None:
     """It is refused, or the damage was in what carries no meaning."""
     path.write_bytes(content)

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import everlearn as el
-from everlearn.cli import control, remote
+from everlearn.cli import control
 from everlearn.cli.main import app
 from everlearn.cli.remote import read_token
 from everlearn.errors import Held, InputError
@@ -168,8 +168,12 @@ def test_the_only_agent_of_a_service_need_not_be_named(scheme):
 @pytest.mark.parametrize("number", [0, 2, 99])
 def test_several_agents_of_a_service_are_listed(number):
     names = [f"pump-{each}" for each in range(number)]
-    with serving(*names) as address, pytest.raises(InputError) as refused:
-        remote.only_agent(f"http://{address}", None, 60.0)
+    with (
+        serving(*names) as address,
+        pytest.raises(InputError) as refused,
+        control._control(f"http://{address}", None, None, 60.0),
+    ):
+        pass
     assert refused.value.argument == "--agent"
     assert all(name in refused.value.remedy for name in names[:20])
     assert ("..." in refused.value.remedy) == (number > 20)

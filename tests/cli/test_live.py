@@ -194,7 +194,7 @@ def test_of_several_one_is_named(tmp_path, refused, call_json):
     with Store(tmp_path) as store:
         for name in ("one", "two"):
             store.create(name, make_setup(task="service-station"))
-    assert refused("policy", str(tmp_path)) == f"{tmp_path}: there are 2 agents; name one with --agent: one, two"
+    assert "there are 2 agents; name one: one, two" in refused("policy", str(tmp_path))
     assert call_json("policy", str(tmp_path), "--agent", "two")["step"] == 0
     assert refused("policy", str(tmp_path), "--agent", "three") == f"{tmp_path}: there is no agent 'three'"
 

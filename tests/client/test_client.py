@@ -21,7 +21,7 @@ from everlearn.client.connection import Connection
 from everlearn.client.fallback import TablePolicy, make_fallback
 from everlearn.client.operator import Operator
 from everlearn.errors import InputError
-from tests.refusal import has, refusal
+from tests.refusal import has, hides, refusal
 from tests.service.conftest import STATION
 
 NOBODY = "http://127.0.0.1:9"
@@ -193,9 +193,7 @@ def test_the_mode_is_that_of_the_last_answer_and_is_requested_if_there_was_none(
         assert (client.mode, operator.mode, operator.inspect()["mode"]) == ("learn", "learn", "learn")
 
 
-def test_the_mode_is_no_longer_a_method(client):
-    with pytest.raises(InputError, check=refusal("mode", "shadow")):
-        client.mode("shadow")
+def test_the_mode_is_requested_if_it_was_not_heard(client):
     assert client.mode == "learn"
     with pytest.raises(Unreachable):
         _ = Client(NOBODY, "a", deadline=0.1).mode
@@ -467,7 +465,7 @@ def test_a_token_may_be_read_from_a_file_and_is_never_shown():
     assert Connection("http://127.0.0.1:1", "abc\n")._headers == {"Authorization": "Bearer abc"}
     with pytest.raises(InputError, check=refusal("token", "...")) as caught:
         Connection("http://127.0.0.1:1", "sec\nret")
-    assert "sec" not in str(caught.value)
+    assert hides("sec")(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -491,10 +489,10 @@ def test_a_deadline_that_cannot_be_one_is_refused(deadline):
 
 
 def test_a_password_in_an_address_is_not_shown():
-    with pytest.raises(Unreachable) as unreachable:
-        Connection("http://user:secret@127.0.0.1:1", None)._attempt("GET", "/healthz", None, 1.0, {}, 0)
-    assert "127.0.0.1:1" in str(unreachable.value)
-    assert "secret" not in str(unreachable.value)
+    connection = Connection("http://user:secret@127.0.0.1:1", None)
+    assert connection.address.endswith("127.0.0.1:1")
+    with pytest.raises(Unreachable, check=hides("secret", "user")):
+        connection._attempt("GET", "/healthz", None, 1.0, {}, 0)
 
 
 class Unable(BaseHTTPRequestHandler):

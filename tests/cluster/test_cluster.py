@@ -17,9 +17,9 @@ import pytest
 import everlearn as el
 from everlearn.api import workforce
 from everlearn.cluster import workforce as cluster_workforce
-from everlearn.cluster.legs import make_order, pack_table, run_leg, unpack_table
+from everlearn.cluster.legs import ClusterError, make_order, pack_table, run_leg, unpack_table
 from everlearn.cluster.workforce import Cluster, WorkerWarning
-from everlearn.errors import EverlearnError, InputError
+from everlearn.errors import InputError
 from everlearn.experiments.cells import Tables, hash_agent
 from everlearn.experiments.execute import Watcher, execute
 from everlearn.experiments.spec import load_spec, read_spec
@@ -27,7 +27,7 @@ from everlearn.experiments.variants import make_variants
 from everlearn.experiments.work import Threads
 from everlearn.results.provenance import arithmetic
 from everlearn.tables import settled_table
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 from tests.worlds import pendulum, random_mdp
 
 pytestmark = [  # Dask leaves sockets and event loops to the garbage collector
@@ -157,7 +157,7 @@ def test_a_worker_whose_arithmetic_differs_is_refused(cluster, brief, tmp_path):
             client.run(differing(), "another")
             with (
                 pytest.warns(WorkerWarning),
-                pytest.raises(EverlearnError, match="no worker is left that would give the same results"),
+                pytest.raises(ClusterError, check=has(worker=other)),
             ):
                 execute(spec, tmp_path / "none", workforce=Cluster(cluster.scheduler_address))
         finally:
@@ -257,9 +257,9 @@ def test_a_table_travels_whole():
     assert arrived.digest() == table.digest()
     assert numba.typeof(arrived.rows) == numba.typeof(table.rows)  # so that compiled code in the cache is used
     assert arrived.indexed.states == 3
-    with pytest.raises(EverlearnError, match="altered on the way"):
+    with pytest.raises(ClusterError):
         unpack_table(replace(packed, start=1))
-    with pytest.raises(EverlearnError, match="not its functions"):
+    with pytest.raises(ClusterError):
         arrived.task.reward(0, 0, 0)
     design = variant.plan.design
     assert hash_agent(design, design.build(arrived.indexed)) == hash_agent(design, design.build(table.indexed))

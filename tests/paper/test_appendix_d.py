@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.environments.aggregation import Aggregation
 from everlearn.paper.appendix_d import Example, stationary
+from everlearn.tasks.aggregation import Aggregation
 
 MISLED = {1: 1, 2: 2}
 

@@ -169,7 +169,7 @@ def test_the_sandbox_returns_what_was_computed():
     with closing(Sandbox(Limits(), processes=1)) as sandbox:
         assert sandbox.compute(divmod, 7, 2) == [3, 1]
         assert sandbox.compute(str.upper, "x" * 200_000) == "X" * 200_000  # more than a pipe holds
-        with pytest.raises(Refused, match="by zero"):
+        with pytest.raises(Refused, check=has(ended_by="")):
             sandbox.compute(divmod, 7, 0)
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.environments.drifting import Drifting
 from everlearn.errors import InputError
-from everlearn.tasks.drifting import _longest_window, drifting
+from everlearn.tasks.drifting import Drifting, _longest_window, drifting
 from tests.refusal import refusal
 
 SMALL = {"period": 40}

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.environments.t_maze import END, TMaze
 from everlearn.errors import InputError
-from everlearn.tasks.t_maze import t_maze
+from everlearn.tasks.t_maze import END, TMaze, t_maze
 from tests.few import few
 from tests.refusal import refusal
 from tests.worlds import environment_stream

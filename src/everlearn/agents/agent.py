@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ from everlearn.registry import whole as whole
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
-_RENAMED = {"take": "snapshot", "put": "restore", "dump": "to_bytes", "interface": "indexed"}
 _PARAMETERS = ("parameters", "schedule_parameters")
 
 OTHER_VERSION = (
@@ -375,16 +374,3 @@ def _described(labels: tuple[Label, ...]) -> str:
 
 def _is_read_only(value: Any) -> bool:
     return isinstance(value, np.ndarray) and not value.flags.writeable
-
-
-def _renamed(old: str, new: str) -> property:
-    """Return an attribute that only says its new name; ``__getattr__`` would make every other attribute slower."""
-
-    def explain(_agent: Agent) -> NoReturn:
-        raise AttributeError(f"an agent has no attribute {old!r}; since version 0.2 it is {new!r}")
-
-    return property(explain)
-
-
-for _old, _new in _RENAMED.items():
-    setattr(Agent, _old, _renamed(_old, _new))

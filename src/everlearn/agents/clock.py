@@ -338,8 +338,8 @@ class _Ahead:
     def check_portion(self) -> None:
         """Check a few more steps.  If one is outside its domain, the block raises an error when it begins."""
         if self._found is not None and self._next < self._end:
-            found = _portion_scalings(self._formula, self._constants, self._next)
-            self._found = None if found is None else [*self._found, *found]
+            scalings = _portion_scalings(self._formula, self._constants, self._next)
+            self._found = None if scalings is None else [*self._found, *scalings]
             self._next += PORTION
 
     @property

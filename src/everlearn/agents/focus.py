@@ -220,15 +220,6 @@ def focus(
     sweeps:
         planning stops after so many sweeps of value iteration in any case
 
-    Examples
-    --------
-    >>> from everlearn.agents.agent import Agent
-    >>> agent = Agent("service-station", focus(duration=1000))
-    >>> for _ in range(20):
-    ...     reward = agent.observe("nothing", executed="slow")
-    >>> agent.inspect()["N"].tolist(), agent.inspect()["episode"].tolist()
-    ([[0.0, 20.0], [0.0, 0.0]], [6.0])
-
     """
     steps = check_duration(duration, MOST_COUNTED)
     check_confidence(confidence)

@@ -69,14 +69,5 @@ def imed_rl(
     sweeps:
         planning stops after so many sweeps of value iteration in any case
 
-    Examples
-    --------
-    >>> from everlearn.agents.agent import Agent
-    >>> agent = Agent("service-station", imed_rl(), seed=1)
-    >>> for _ in range(20):
-    ...     reward = agent.observe("nothing", executed="slow")
-    >>> agent.inspect()["N"].tolist(), agent.act()
-    ([[0.0, 20.0], [0.0, 0.0]], 'fast')
-
     """
     return divergence_design("imed-rl", act, policy, index, prior, levels, precision, sweeps)

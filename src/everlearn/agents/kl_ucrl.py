@@ -211,15 +211,6 @@ def kl_ucrl(*, confidence: float = 0.05, rows: str = "source", precision: float 
     sweeps:
         planning stops after so many sweeps of value iteration in any case
 
-    Examples
-    --------
-    >>> from everlearn.agents.agent import Agent
-    >>> agent = Agent("service-station", kl_ucrl())
-    >>> for _ in range(20):
-    ...     reward = agent.observe("nothing", executed="slow")
-    >>> agent.inspect()["N"].tolist(), agent.inspect()["episode"].tolist()
-    ([[0.0, 20.0], [0.0, 0.0]], [1.0])
-
     """
     check_confidence(confidence)
     require(rows in ("source", "package"), "agent.rows", rows, "give source or package")

@@ -54,14 +54,5 @@ def psrl(
     sweeps:
         planning stops after so many sweeps of value iteration in any case
 
-    Examples
-    --------
-    >>> from everlearn.agents.agent import Agent
-    >>> agent = Agent("service-station", psrl(), seed=1)
-    >>> for _ in range(20):
-    ...     reward = agent.observe("nothing", executed="slow")
-    >>> agent.inspect()["N"].tolist(), agent.inspect()["episode"].tolist()
-    ([[0.0, 20.0], [0.0, 0.0]], [6.0])
-
     """
     return posterior_design("psrl", learn, prior, rewards, reward_prior, precision, sweeps)

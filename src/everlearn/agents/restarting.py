@@ -96,7 +96,7 @@ def note_restart(knowledge: Any, t: int) -> None:
 
 
 def copy_initial(knowledge: Any) -> None:
-    """Copy the initial arrays back; ``everlearn.engine.restoring`` has the same for compiled code.
+    """Copy the initial arrays back; ``everlearn.engine.parts`` has the same for compiled code.
 
     A table of records may come as the views of its fields (:func:`everlearn.agents.tabular.by_field`).
     """

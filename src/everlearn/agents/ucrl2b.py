@@ -78,15 +78,6 @@ def ucrl2b(*, confidence: float = 0.05, constant: float = 6.0, precision: float 
     sweeps:
         planning stops after so many sweeps of value iteration in any case
 
-    Examples
-    --------
-    >>> from everlearn.agents.agent import Agent
-    >>> agent = Agent("service-station", ucrl2b())
-    >>> for _ in range(20):
-    ...     reward = agent.observe("nothing", executed="slow")
-    >>> agent.inspect()["N"].tolist(), agent.inspect()["gain"].tolist()
-    ([[0.0, 20.0], [0.0, 0.0]], [1.0])
-
     """
     check_confidence(confidence)
     check_at_least(2, constant=constant)

@@ -165,15 +165,6 @@ def ucrl3(
     sweeps:
         planning stops after so many sweeps of value iteration in any case
 
-    Examples
-    --------
-    >>> from everlearn.agents.agent import Agent
-    >>> agent = Agent("service-station", ucrl3())
-    >>> for _ in range(20):
-    ...     reward = agent.observe("nothing", executed="slow")
-    >>> agent.inspect()["N"].tolist(), agent.inspect()["gain"].tolist()
-    ([[0.0, 20.0], [0.0, 0.0]], [1.0])
-
     """
     check_confidence(confidence)
     require(support in ("source", "package"), "agent.support", support, "give source or package")

@@ -144,12 +144,12 @@ def make_features(given: object, states: Sequence[Label]) -> Features:
     [[0, 1, 2], [5, 1, 6]]
 
     """
-    found = locate(str(given), {}, "features") if _is_path(given) else given
-    if isinstance(found, Features):
-        return found
+    located = locate(str(given), {}, "features") if _is_path(given) else given
+    if isinstance(located, Features):
+        return located
     kind, _, size = str(given).partition(":")
     remedy = "is a function; give el.Features(function, active=..., size=...)"
-    require(not callable(found), "features", name_of(given), remedy)
+    require(not callable(located), "features", name_of(given), remedy)
     known = isinstance(given, str) and kind in ("onehot", "factors", "pairs", "hashed", AUTO)
     require(known, "features", given, f"give {WAYS}")
     if kind == "hashed":

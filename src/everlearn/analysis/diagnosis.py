@@ -108,9 +108,9 @@ class Diagnosis:
         """Return the greatest shortfall over runs, what Lemma 11 allows, and the means of chi and xi."""
         if self.optimism is None:
             return None
-        found = self.optimism
-        means = {"chi": found.chi.mean(axis=0).tolist(), "xi": found.xi.mean(axis=0).tolist()}
-        most = {"shortfall": found.shortfall.max(axis=0).tolist(), "allowed": found.allowed[0].tolist()}
+        measured = self.optimism
+        means = {"chi": measured.chi.mean(axis=0).tolist(), "xi": measured.xi.mean(axis=0).tolist()}
+        most = {"shortfall": measured.shortfall.max(axis=0).tolist(), "allowed": measured.allowed[0].tolist()}
         return {"times": [1, *(self.times[:-1] + 1).tolist()], **most, **means}
 
 

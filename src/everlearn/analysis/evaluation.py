@@ -81,11 +81,11 @@ class Evaluation:
 
     def __repr__(self) -> str:
         if self.supported:
-            found = f"{self.estimate:.4g}, {self.lower:.4g} to {self.upper:.4g} at {self.confidence:g}"
+            result = f"{self.estimate:.4g}, {self.lower:.4g} to {self.upper:.4g} at {self.confidence:g}"
         else:
-            found = f"not supported: {self.reasons[0]}"
+            result = f"not supported: {self.reasons[0]}"
         warned = f"; {counted(len(self.warnings), 'warning')}" if self.warnings else ""
-        return f"Evaluation({found}; earned {self.earned:.4g} in {counted(self.steps, 'step')}{warned})"
+        return f"Evaluation({result}; earned {self.earned:.4g} in {counted(self.steps, 'step')}{warned})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evaluation as a JSON document."""
@@ -190,16 +190,16 @@ def judge(
     complete = np.isfinite(data.rewards)
     data, (low, high) = data.where(complete), limits
     span = high - low if limits != ANY else float(np.ptp(data.rewards))
-    found = estimate(data, table, level, span)
-    reasons = tuple(reasons_against(found, task, float(np.ptp(data.rewards))))
-    by_weights = None if reasons else weighted(data, table, found, level)
+    model = estimate(data, table, level, span)
+    reasons = tuple(reasons_against(model, task, float(np.ptp(data.rewards))))
+    by_weights = None if reasons else weighted(data, table, model, level)
     return Evaluation(
-        estimate=None if reasons else found.average,
-        lower=None if reasons else max(low, found.average - found.half_width),
-        upper=None if reasons else min(high, found.average + found.half_width),
+        estimate=None if reasons else model.average,
+        lower=None if reasons else max(low, model.average - model.half_width),
+        upper=None if reasons else min(high, model.average + model.half_width),
         supported=not reasons,
         reasons=reasons,
-        warnings=(*assumptions(data, found, int((~complete).sum())), *_unweighted(data, by_weights)),
+        warnings=(*assumptions(data, model, int((~complete).sum())), *_unweighted(data, by_weights)),
         earned=float(data.rewards.mean()),
         steps=len(data.rewards),
         confidence=level,
@@ -208,14 +208,14 @@ def judge(
     )
 
 
-def _weighted_document(found: Weighted, low: float, high: float) -> dict[str, float]:
-    lower, upper = max(low, found.average - found.half_width), min(high, found.average + found.half_width)
-    rest = {"history": found.history, "effective_steps": round(found.effective)}
-    return {"estimate": found.average, "lower": lower, "upper": upper, **rest}
+def _weighted_document(by_weights: Weighted, low: float, high: float) -> dict[str, float]:
+    average, half = by_weights.average, by_weights.half_width
+    rest = {"history": by_weights.history, "effective_steps": round(by_weights.effective)}
+    return {"estimate": average, "lower": max(low, average - half), "upper": min(high, average + half), **rest}
 
 
-def _unweighted(data: Transitions, found: Weighted | None) -> list[str]:
-    if found is not None or PROPENSITY not in data.numbers:
+def _unweighted(data: Transitions, by_weights: Weighted | None) -> list[str]:
+    if by_weights is not None or PROPENSITY not in data.numbers:
         return []
     return ["propensities were logged, but too few histories agree with the policy for an estimate by weights"]
 
@@ -243,33 +243,33 @@ def other_rewards(data: Transitions, task: Task, given: object) -> Table:
     return rewards_of(data, task, Reward(function, -LARGEST, LARGEST))
 
 
-def reasons_against(found: Estimate, task: Task, span: float) -> list[str]:
+def reasons_against(model: Estimate, task: Task, span: float) -> list[str]:
     """Return why the data do not support an estimate, the most important pairs of a state and an action first.
 
     ``span`` is the width of the range of the rewards in the data.
     """
-    thin = np.where(found.visits < FEWEST_VISITS, found.weights, 0.0)
+    thin = np.where(model.visits < FEWEST_VISITS, model.weights, 0.0)
     if thin.sum() > MOST_THIN:
         places = np.argsort(-thin, axis=None)
         rest = thin.sum() - np.concatenate([[0.0], np.cumsum(thin.flat[places])[:-1]])  # without those before
-        return [_thin_reason(found, task, int(place)) for place in places[rest > MOST_THIN][:LISTED]]
-    if found.freedom < LEAST_FREEDOM and found.half_width > found.least_width:
-        place = int(np.argmax(found.variances))
-        return [f"the uncertainty rests on {_visits(found, task, place)}, which are too few to tell it"]
-    if found.unseen > max(found.half_width, NOTABLE * span):
-        place = int(np.argmax(found.weights / np.maximum(found.visits, 1)))
-        unseen = f"what {_visits(found, task, place)} did not show could change the average by"
-        if found.unseen < span:
-            return [f"{unseen} {found.unseen:.2g}, more than the interval of {found.half_width:.2g} says"]
-        return [*_stays(found, task), f"{unseen} as much as rewards differ, {span:.2g}"]
+        return [_thin_reason(model, task, int(place)) for place in places[rest > MOST_THIN][:LISTED]]
+    if model.freedom < LEAST_FREEDOM and model.half_width > model.least_width:
+        place = int(np.argmax(model.variances))
+        return [f"the uncertainty rests on {_visits(model, task, place)}, which are too few to tell it"]
+    if model.unseen > max(model.half_width, NOTABLE * span):
+        place = int(np.argmax(model.weights / np.maximum(model.visits, 1)))
+        unseen = f"what {_visits(model, task, place)} did not show could change the average by"
+        if model.unseen < span:
+            return [f"{unseen} {model.unseen:.2g}, more than the interval of {model.half_width:.2g} says"]
+        return [*_stays(model, task), f"{unseen} as much as rewards differ, {span:.2g}"]
     return []
 
 
-def _stays(found: Estimate, task: Task) -> list[str]:
+def _stays(model: Estimate, task: Task) -> list[str]:
     """Return the sentence that the long run depends on the start, if it does."""
-    if len(found.classes) < 2:
+    if len(model.classes) < 2:
         return []
-    named = [_several([show(task.states[state]) for state in each], "and") for each in found.classes]
+    named = [_several([show(task.states[state]) for state in each], "and") for each in model.classes]
     return [f"under this policy the system stays in {_several(named, 'or in')}, depending on where it starts"]
 
 
@@ -293,25 +293,25 @@ def _percent(share: float) -> str:
     return "less than 0.1" if number < 0.1 else f"{number:.0f}" if number >= 10 else f"{number:.1f}"
 
 
-def _visits(found: Estimate, task: Task, place: int) -> str:
+def _visits(model: Estimate, task: Task, place: int) -> str:
     state, action = divmod(place, len(task.actions))
-    visits = counted(int(found.visits[state, action]), "visit")
+    visits = counted(int(model.visits[state, action]), "visit")
     return f"{visits} of {show(task.actions[action])} in state {show(task.states[state])}"
 
 
-def _thin_reason(found: Estimate, task: Task, place: int) -> str:
-    share = f"{_percent(float(found.weights.flat[place]))} percent of the steps of the policy"
-    return f"the journal has {_visits(found, task, place)}, and that is {share}; {FEWEST_VISITS} visits are needed"
+def _thin_reason(model: Estimate, task: Task, place: int) -> str:
+    share = f"{_percent(float(model.weights.flat[place]))} percent of the steps of the policy"
+    return f"the journal has {_visits(model, task, place)}, and that is {share}; {FEWEST_VISITS} visits are needed"
 
 
-def assumptions(data: Transitions, found: Estimate, incomplete: int) -> list[str]:
+def assumptions(data: Transitions, model: Estimate, incomplete: int) -> list[str]:
     """Return which assumptions the data contradict, and what was left out."""
     p = f"(p < {UNLIKELY:g})"
     warnings = []
-    if previous_state_test(data, found.residuals) < UNLIKELY:
+    if previous_state_test(data, model.residuals) < UNLIKELY:
         why = "the aleatoric state is not a Markov state, and the interval may miss the true average"
         warnings.append(f"what follows depends on the state before the present one {p}: {why}")
-    if halves_test(data, found.residuals) < UNLIKELY:
+    if halves_test(data, model.residuals) < UNLIKELY:
         why = "the environment changes, or the aleatoric state is not a Markov state"
         warnings.append(f"the second half of the steps differs from the first {p}: {why}")
     if data.changed is not None:

@@ -99,10 +99,10 @@ def _cell(row: Mapping[str, Any], name: str, number: int) -> float:
     value = row.get(name)
     if value is None:
         return math.nan
-    found = None if isinstance(value, bool) else as_number(value)
-    if found is None or not math.isfinite(found):
+    value_read = None if isinstance(value, bool) else as_number(value)
+    if value_read is None or not math.isfinite(value_read):
         raise InputError(f"row {number} of the log", value, f"give a finite number as its {name}")
-    return found
+    return value_read
 
 
 def is_log(source: str | os.PathLike[str]) -> bool:

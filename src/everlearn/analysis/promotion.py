@@ -135,10 +135,10 @@ def _compared(data: Transitions, task: Task, asked: Question, about: dict[str, A
     paired, earned = gain.paired, estimate_earned(data)
     reasons = reasons_against(paired, task, float(np.ptp(data.rewards)))
     middle, half = paired.average, paired.half_width
-    found = {"gain": middle, "lower": middle - half, "upper": middle + half, "supported": True, "reasons": []}
-    found = _unknown(*reasons) if reasons else found
+    interval = {"gain": middle, "lower": middle - half, "upper": middle + half, "supported": True, "reasons": []}
+    interval = _unknown(*reasons) if reasons else interval
     more = {"policy": gain.policy, "controller": earned.average, "controller_error": earned.error}
-    return Look({**about, **found, **more, "freedom": earned.freedom}, paired.weights.sum(axis=1))
+    return Look({**about, **interval, **more, "freedom": earned.freedom}, paired.weights.sum(axis=1))
 
 
 def _watched(data: Transitions, task: Task, controller: Earned, level: float) -> dict[str, Any]:
@@ -152,8 +152,8 @@ def _watched(data: Transitions, task: Task, controller: Earned, level: float) ->
     gain, error = earned.average - controller.average, math.hypot(earned.error, controller.error)
     half = float(stdtrit(max(1.0, min(earned.freedom, controller.freedom)), 1 - level)) * error
     half = max(half, (task.reward.high - task.reward.low) * -math.log(level) / len(data.rewards))
-    found = {"gain": gain, "lower": gain - half, "upper": gain + half, "supported": True, "reasons": []}
-    return {**found, "policy": earned.average, "controller": controller.average}
+    interval = {"gain": gain, "lower": gain - half, "upper": gain + half, "supported": True, "reasons": []}
+    return {**interval, "policy": earned.average, "controller": controller.average}
 
 
 def entry_of(core: Core, look: Look | None = None) -> Entry:

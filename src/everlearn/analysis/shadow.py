@@ -73,11 +73,11 @@ class ShadowReport:
     def __repr__(self) -> str:
         gain, share = self.gain, self.agreement["overall"]
         if gain["supported"]:
-            found = f"{gain['estimate']:.4g}, {gain['lower']:.4g} to {gain['upper']:.4g} at {gain['confidence']:g}"
+            result = f"{gain['estimate']:.4g}, {gain['lower']:.4g} to {gain['upper']:.4g} at {gain['confidence']:g}"
         else:
-            found = f"not supported: {gain['reasons'][0]}"
+            result = f"not supported: {gain['reasons'][0]}"
         agreed = "unknown" if share is None else f"{share:.4g}"
-        return f"ShadowReport(steps {self.first:,} to {self.last:,}; agreement {agreed}; gain {found})"
+        return f"ShadowReport(steps {self.first:,} to {self.last:,}; agreement {agreed}; gain {result})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON document."""
@@ -214,8 +214,8 @@ def _agreement(reader: Reader, core: Core, period: tuple[int, int]) -> dict[str,
     overall = _counts(reader, core, first, last)
     recent = _counts(reader, core, max(first, last - RECENT + 1), last)
     (steps, proposals, share), (recent_steps, _, recent_share) = (_share(counts) for counts in (overall, recent))
-    found = {"overall": share, "recent": recent_share, "steps": steps, "recent_steps": recent_steps}
-    return {**found, "proposals": proposals}
+    shares = {"overall": share, "recent": recent_share, "steps": steps, "recent_steps": recent_steps}
+    return {**shares, "proposals": proposals}
 
 
 def _share(counts: dict[int, tuple[int, int, int]]) -> tuple[int, int, float | None]:

@@ -55,8 +55,8 @@ class Weighted(NamedTuple):
     effective: float  # the effective number of steps
 
 
-def weighted(data: Transitions, policy: Table, found: Estimate, confidence: float = 0.95) -> Weighted | None:
-    """Return the estimate for a policy whose estimate by the model is ``found``; None if the data cannot tell.
+def weighted(data: Transitions, policy: Table, by_model: Estimate, confidence: float = 0.95) -> Weighted | None:
+    """Return the estimate for a policy whose estimate by the model is ``by_model``; None if the data cannot tell.
 
     Steps whose propensity was not logged are left out, and so are the histories that contain them.
 
@@ -69,8 +69,8 @@ def weighted(data: Transitions, policy: Table, found: Estimate, confidence: floa
     >>> numbers = {"propensity": np.full(8000, 0.5)}
     >>> data = Transitions(zeros, actions, zeros, rewards, zeros, None, numbers)
     >>> policy = np.array([[0.0, 1.0]])
-    >>> found = weighted(data, policy, estimate(data, policy))
-    >>> abs(found.average - 0.5) < found.half_width < 0.05, found.history
+    >>> estimated = weighted(data, policy, estimate(data, policy))
+    >>> abs(estimated.average - 0.5) < estimated.half_width < 0.05, estimated.history
     (True, 4)
 
     """
@@ -79,15 +79,15 @@ def weighted(data: Transitions, policy: Table, found: Estimate, confidence: floa
         return None
     ratios = policy[data.states, data.actions] / logged
     states = np.bincount(data.states, minlength=len(policy))
-    density = found.weights.sum(axis=1) * len(logged) / np.maximum(states, 1)
-    memory, chosen = _memory(found.residuals), None
+    density = by_model.weights.sum(axis=1) * len(logged) / np.maximum(states, 1)
+    memory, chosen = _memory(by_model.residuals), None
     for history in (*(each for each in HISTORIES if each > memory), memory):
         weights = _weights(ratios, density[data.states], history)
         squares = float((weights**2).sum())
         effective = float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
         if chosen is None and effective >= (ENOUGH if history == memory else max(ENOUGH, AMPLE * len(ratios))):
             chosen = history, effective, weights
-    return None if chosen is None else _estimate(data, policy, found, confidence, *chosen)
+    return None if chosen is None else _estimate(data, policy, by_model, confidence, *chosen)
 
 
 def _memory(residuals: Table) -> int:
@@ -113,20 +113,26 @@ def _weights(ratios: Table, density: Table, history: int) -> Table:
 
 
 def _estimate(
-    data: Transitions, policy: Table, found: Estimate, confidence: float, history: int, effective: float, weights: Table
+    data: Transitions,
+    policy: Table,
+    by_model: Estimate,
+    confidence: float,
+    history: int,
+    effective: float,
+    weights: Table,
 ) -> Weighted:
     from scipy.special import stdtrit
 
     shares = weights / weights.sum()
     pairs = data.states * policy.shape[1] + data.actions
     n = np.maximum(np.bincount(pairs, minlength=policy.size), 1)
-    model = (found.weights.ravel() / n)[pairs]
+    model = (by_model.weights.ravel() / n)[pairs]
     mean = (np.bincount(pairs, shares, policy.size) / n)[pairs]
-    influence = (model + shares - mean) * found.residuals
-    average = found.average + float(shares @ found.residuals)
+    influence = (model + shares - mean) * by_model.residuals
+    average = by_model.average + float(shares @ by_model.residuals)
     freedom = effective / (2 * history)  # histories overlap; so many are about independent
     half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(_long_run_variance(influence, history))
-    return Weighted(average, max(half + found.unseen / 2, found.least_width), history, float(effective))
+    return Weighted(average, max(half + by_model.unseen / 2, by_model.least_width), history, float(effective))
 
 
 def _long_run_variance(influence: Table, history: int) -> float:

@@ -45,24 +45,7 @@ def evaluate_setups(
     last: int | None = None,
     reward: object = None,
 ) -> list[Evaluation]:
-    """Return an evaluation of each setup, which is named and given by what differs from that of the journal.
-
-    Examples
-    --------
-    >>> import random, tempfile
-    >>> from everlearn.durable.live import live
-    >>> draw, directory = random.Random(1).choice, tempfile.mkdtemp()
-    >>> log = [(draw(["idle", "busy"]), draw(["slow", "fast"])) for _ in range(1000)]
-    >>> log = [(seen, action, float(seen == "busy" and action == "fast")) for seen, action in log]
-    >>> with live(directory, actions=["slow", "fast"], observations=["idle", "busy"], reward_range=(0, 1)) as agent:
-    ...     _ = agent.warm_start(log)
-    >>> now, other = evaluate_setups(directory, {"present": {}, "window": {"aleatoric": "window:2"}})
-    >>> now.trained, now.steps, now.supported
-    (500, 500, True)
-    >>> verdict(other, now)
-    'the data cannot tell'
-
-    """
+    """Return an evaluation of each setup, which is named and given by what differs from that of the journal."""
     level = confidence_level(confidence)
     steps = step_range(first, last)
     past = read_past(directory, agent, *steps)
@@ -96,9 +79,9 @@ def _evaluated(
     return replace(judge(data, task, np.eye(len(task.actions))[actions], level, limits, name), trained=core.t)
 
 
-def verdict(found: Evaluation, reference: Evaluation) -> str:
+def verdict(evaluation: Evaluation, reference: Evaluation) -> str:
     """Return whether a setup would have been better than another: only if their intervals do not overlap."""
-    if None in (found.lower, found.upper, reference.lower, reference.upper):
+    if None in (evaluation.lower, evaluation.upper, reference.lower, reference.upper):
         return UNKNOWN
-    lower, upper, low, high = (x or 0.0 for x in (found.lower, found.upper, reference.lower, reference.upper))
+    lower, upper, low, high = (x or 0.0 for x in (evaluation.lower, evaluation.upper, reference.lower, reference.upper))
     return "better" if lower > high else "worse" if upper < low else UNKNOWN

@@ -55,11 +55,11 @@ def evaluate(
         return
     if policy is None:
         raise InputError("--policy", None, "give a policy, such as greedy, or a setup, as in --setup schedule=smooth")
-    found = evaluate_policy(directory, policy, **given)
+    result = evaluate_policy(directory, policy, **given)
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        _print(found)
+        _print(result)
 
 
 def _compare(directory: str, setups: list[str], given: dict[str, Any], as_json: bool) -> None:
@@ -68,49 +68,52 @@ def _compare(directory: str, setups: list[str], given: dict[str, Any], as_json: 
     from everlearn.durable.variation import AS_IT_IS, read_changes
 
     changes = {text: read_changes(text) for text in (AS_IT_IS, *setups)}
-    found = evaluate_setups(directory, changes, **given)
-    verdicts = [None, *(verdict(each, found[0]) for each in found[1:])]
+    results = evaluate_setups(directory, changes, **given)
+    now, *others = results
+    verdicts = [None, *(verdict(each, now) for each in others)]
     if as_json:
-        rows = [{**each.to_dict(), "verdict": said} for each, said in zip(found, verdicts, strict=True)]
-        print_json({"trained": found[0].trained, "steps": found[0].steps, "earned": found[0].earned, "setups": rows})
+        rows = [{**each.to_dict(), "verdict": said} for each, said in zip(results, verdicts, strict=True)]
+        print_json({"trained": now.trained, "steps": now.steps, "earned": now.earned, "setups": rows})
         return
-    now = found[0]
     say(f"each setup learned from the first half of the steps, {now.trained:,} of them for the present one")
     say(f"judged by the second half, {now.steps:,} steps: the frozen policy, if the state is a Markov state")
     say(f"earned there: {now.earned:.6g} per step")
     table: list[list[Cell]] = [
-        [each.policy, *_interval(each), said or "", _weighted(each)] for each, said in zip(found, verdicts, strict=True)
+        [each.policy, *_interval(each), said or "", _weighted(each)]
+        for each, said in zip(results, verdicts, strict=True)
     ]
     print_table(["setup", "per step", "interval", "than present", "by propensities"], table, left=5)
-    for each in found:
+    for each in results:
         _print_remarks(each)
 
 
-def _interval(found: Evaluation) -> tuple[str, str]:
-    if not found.supported:
+def _interval(result: Evaluation) -> tuple[str, str]:
+    if not result.supported:
         return "", "not supported"
-    return f"{found.estimate:.6g}", f"{found.lower:.6g} to {found.upper:.6g}"
+    return f"{result.estimate:.6g}", f"{result.lower:.6g} to {result.upper:.6g}"
 
 
-def _weighted(found: Evaluation) -> str:
-    one = found.weighted
-    return "" if one is None else f"{one['estimate']:.6g}, {one['lower']:.6g} to {one['upper']:.6g}"
+def _weighted(result: Evaluation) -> str:
+    number = result.weighted
+    return "" if number is None else f"{number['estimate']:.6g}, {number['lower']:.6g} to {number['upper']:.6g}"
 
 
-def _print(found: Evaluation) -> None:
-    say(f"earned: {found.earned:.6g} per step, over {found.steps:,} steps")
-    if found.supported:
-        interval = f"{found.lower:.6g} to {found.upper:.6g} with confidence {found.confidence:g}"
-        say(f"policy {found.policy}: {found.estimate:.6g} per step, {interval}")
+def _print(result: Evaluation) -> None:
+    say(f"earned: {result.earned:.6g} per step, over {result.steps:,} steps")
+    if result.supported:
+        interval = f"{result.lower:.6g} to {result.upper:.6g} with confidence {result.confidence:g}"
+        say(f"policy {result.policy}: {result.estimate:.6g} per step, {interval}")
         say(ASSUMED)
-    if found.weighted is not None:
-        rests = f"the last {found.weighted['history']} decisions, {found.weighted['effective_steps']:,} effective steps"
-        say(f"by logged propensities, without a Markov state: {_weighted(found)} ({rests})")
-    _print_remarks(found)
+    if result.weighted is not None:
+        rests = (
+            f"the last {result.weighted['history']} decisions, {result.weighted['effective_steps']:,} effective steps"
+        )
+        say(f"by logged propensities, without a Markov state: {_weighted(result)} ({rests})")
+    _print_remarks(result)
 
 
-def _print_remarks(found: Evaluation) -> None:
-    for reason in found.reasons:
-        say(f"policy {found.policy}: not supported, {reason}")
-    for warning in found.warnings:
+def _print_remarks(result: Evaluation) -> None:
+    for reason in result.reasons:
+        say(f"policy {result.policy}: not supported, {reason}")
+    for warning in result.warnings:
         typer.echo(f"everlearn: warning: {warning}", err=True)

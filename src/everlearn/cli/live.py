@@ -205,14 +205,8 @@ def warm(
 def find_agent(directory: str, agent: str | None) -> tuple[Path, str]:
     """Return the directory of the agent that was passed, or of the only one there is, and its name."""
     from everlearn.durable.layout import require_agents
-    from everlearn.durable.reader import Reader, store_of
+    from everlearn.durable.reader import opened
 
     require_agents(directory, "DIR")
-    place = store_of(directory, agent)
-    with Reader(place) as reader:
-        names: list[str] = reader.names()
-    if agent is not None:
-        return place, agent
-    if len(names) != 1:
-        raise LiveError(f"there are {len(names)} agents; name one with --agent: {', '.join(names)}", directory)
-    return place, names[0]
+    with opened(directory, agent) as (reader, name):
+        return reader.directory, name

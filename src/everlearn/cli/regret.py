@@ -44,58 +44,58 @@ def diagnose(
     parameters = options.parse_settings(settings)
     at: dict[str, Any] = {"schedule": schedule, "parameters": parameters, "steps": steps, "runs": runs, "seed": seed}
     with show_progress(f"{agent or 'the default agent'} on {task}", steps * runs) as bar:
-        found = analyse(task, agent, **at, progress=bar.steps)
+        diagnosis = analyse(task, agent, **at, progress=bar.steps)
     if figure:
         from everlearn.figures.diagnosis import diagnosis_figure
         from everlearn.figures.saving import save_figure
 
-        save_figure(diagnosis_figure(found), figure)
+        save_figure(diagnosis_figure(diagnosis), figure)
     if as_json:
-        print_json(found.to_dict())
+        print_json(diagnosis.to_dict())
         return
-    document = found.to_dict()
+    document = diagnosis.to_dict()
     say(
-        (found.agent, "bold"),
+        (diagnosis.agent, "bold"),
         " on ",
-        (found.task, "bold"),
+        (diagnosis.task, "bold"),
         f": mean regret after {steps:,} steps, {counted(runs, 'run')}",
     )
-    say(_horizon(found), wrap=True)
+    say(_horizon(diagnosis), wrap=True)
     errors = document["standard_error"]
     rows = [
         (name, f"{round(curve[-1], 2) + 0.0:,.2f}", f"{errors[name][-1]:,.2f}" if errors[name] else "-", MEANINGS[name])
         for name, curve in document["parts"].items()
     ]
     error = f"{errors['regret'][-1]:,.2f}" if errors["regret"] else "-"
-    rows.append(("regret", f"{document['regret'][-1]:,.2f}", error, f"their sum, up to {found.residual:.0e}"))
-    if found.hidden:
-        say(f"relative to {found.optimum:.6g}, the optimum if the memory were seen")
+    rows.append(("regret", f"{document['regret'][-1]:,.2f}", error, f"their sum, up to {diagnosis.residual:.0e}"))
+    if diagnosis.hidden:
+        say(f"relative to {diagnosis.optimum:.6g}, the optimum if the memory were seen")
     print_table(["part", "mean", "standard error", "what it is"], rows, text="what it is")
     if document["optimism"]:
         _print_optimism(document["optimism"])
 
 
-def _horizon(found: Diagnosis) -> str:
+def _horizon(diagnosis: Diagnosis) -> str:
     """Return sentences about the horizon to which the parts refer, and what can be earned with it."""
-    first, last = float(found.horizons[0]), float(found.horizons[-1])
+    first, last = float(diagnosis.horizons[0]), float(diagnosis.horizons[-1])
     if first == last == float("inf"):
         return "The agent has no horizon: actions are judged by their consequences for all time."
     text = f"{first:.4g}" if first == last else f"{first:.4g} at first and {last:.4g} at the end"
     judged = f"Actions are judged over the agent's own horizon, {text}."
-    earned = f"earns {found.within:.4g} per step in the long run, of {found.optimum:.4g}"
+    earned = f"earns {diagnosis.within:.4g} per step in the long run, of {diagnosis.optimum:.4g}"
     return f"{judged} The best policy over a horizon of {last:.4g} {earned}."
 
 
-def _print_optimism(found: dict[str, Any]) -> None:
+def _print_optimism(optimism: dict[str, Any]) -> None:
     """Print where values were furthest below what Lemma 11 allows, and chi and xi at the end."""
-    beyond = [shortfall - allowed for shortfall, allowed in zip(found["shortfall"], found["allowed"], strict=True)]
+    beyond = [fell - allowed for fell, allowed in zip(optimism["shortfall"], optimism["allowed"], strict=True)]
     place = max(range(len(beyond)), key=beyond.__getitem__)
     text = f"No value was below the optimal one of its horizon at the {len(beyond)} steps that were looked at."
-    if max(found["shortfall"]) > 0:
-        text = f"Values were up to {found['shortfall'][place]:.4g} below the optimal ones of their horizon, at step"
-        text += f" {found['times'][place]:,}, where Lemma 11 allows {found['allowed'][place]:.4g}."
-    text += f" At step {found['times'][-1]:,} the mean of chi is {found['chi'][-1]:.4g}, and that of xi"
-    text += f" {found['xi'][-1]:.4g}."
+    if max(optimism["shortfall"]) > 0:
+        text = f"Values were up to {optimism['shortfall'][place]:.4g} below the optimal ones of their horizon, at step"
+        text += f" {optimism['times'][place]:,}, where Lemma 11 allows {optimism['allowed'][place]:.4g}."
+    text += f" At step {optimism['times'][-1]:,} the mean of chi is {optimism['chi'][-1]:.4g}, and that of xi"
+    text += f" {optimism['xi'][-1]:.4g}."
     say(text, wrap=True)
 
 
@@ -125,24 +125,24 @@ def rates(
     _check(parameters, steps, since, budget)
     at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": runs, "seed": seed, "since": since}
     at["parameters"] = parameters
-    found = {name: rate(name, agent, **at) for name in tasks or ()}
-    distorted = [name for name in found if has_distortion(name, parameters)]
+    fits = {name: rate(name, agent, **at) for name in tasks or ()}
+    distorted = [name for name in fits if has_distortion(name, parameters)]
     worlds = 0
     if budget is not None:
         searched = list(steepest(agent, seconds=budget, **at))
         worlds = len(searched)
         world, worst = max(searched, key=lambda entry: entry[1].exponent)
-        found["garnet: " + ", ".join(f"{key}={value}" for key, value in world.items())] = worst
+        fits["garnet: " + ", ".join(f"{key}={value}" for key, value in world.items())] = worst
     if as_json:
         unknown = dict.fromkeys(("low", "high", "standard_error")) if runs == 1 else {}
-        rows = {name: {**fitted._asdict(), **unknown} for name, fitted in found.items()}
+        rows = {name: {**fitted._asdict(), **unknown} for name, fitted in fits.items()}
         print_json({"agent": agent, **at, "rates": rows, "distorted": distorted, "worlds": worlds})
         return
     table = [
         (name, f"{r.exponent:.3f}", f"{r.low:.3f} to {r.high:.3f}", f"{r.regret:,.0f}", f"{r.standard_error:,.0f}")
         if runs > 1
         else (name, f"{r.exponent:.3f}", "-", f"{r.regret:,.0f}", "-")
-        for name, r in found.items()
+        for name, r in fits.items()
     ]
     if table:
         print_table(["task", "exponent", "95% interval", "regret", "standard error"], table)

@@ -40,23 +40,16 @@ def connected(address: str, agent: str | None, token_file: str | None, deadline:
     """Yield the operator of an agent of a service; the agent need not be named if it is the only one."""
     from everlearn.client.operator import Operator
 
-    token = read_token(token_file)
-    operator = Operator(address, agent or only_agent(address, token, deadline), token=token, deadline=deadline)
+    operator = Operator(address, agent or "", token=read_token(token_file), deadline=deadline)
     try:
+        operator.agent = agent or only_agent(operator.names())
         yield operator
     finally:
         operator.disconnect()
 
 
-def only_agent(address: str, token: str | None, deadline: float) -> str:
+def only_agent(names: list[str]) -> str:
     """Return the name of the only agent of a service; raise if there are others."""
-    from everlearn.client.operator import Operator
-
-    service = Operator(address, "", token=token, deadline=deadline)
-    try:
-        names = service.names()
-    finally:
-        service.disconnect()
     if len(names) != 1:
         known = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
         raise InputError("--agent", None, f"there are {len(names)} agents" + (f"; name one: {known}" if names else ""))
@@ -84,9 +77,7 @@ def move(
     to: Annotated[str | None, typer.Option(metavar="URL", help="The address of the service to move it to.")] = None,
     to_shard: Annotated[int | None, integer("--shard", help="The shard of the same service to move it to.")] = None,
     cancel: Annotated[bool, typer.Option("--cancel", help="Cancel a move that was interrupted.")] = False,
-    token_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A file with a token of the service, in its first line.")
-    ] = None,
+    token_file: TokenFile = None,
     to_token_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="The same for the other service; by default the same token.")
     ] = None,

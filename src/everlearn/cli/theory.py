@@ -158,11 +158,11 @@ def _print_vacuity(report: el.Theory) -> None:
     from everlearn.theory.ledger import MAIN, thresholds
     from everlearn.theory.places import place_of
 
-    found = thresholds(report)
+    limits = thresholds(report)
     never = "at no T, because of the distortion"
-    before = f"from T = {found.printed:.3g} on" if found.printed < float("inf") else never
-    after = f"from T = {found.repaired:.3g} on, repaired, with tau = {found.horizon:.4g}"
-    if found.repaired == float("inf"):
-        after = f"{never}, repaired" if found.hopeless else "at no T with any tau that was tried, repaired"
+    before = f"from T = {limits.printed:.3g} on" if limits.printed < float("inf") else never
+    after = f"from T = {limits.repaired:.3g} on, repaired, with tau = {limits.horizon:.4g}"
+    if limits.repaired == float("inf"):
+        after = f"{never}, repaired" if limits.hopeless else "at no T with any tau that was tried, repaired"
     text = f"{place_of(MAIN)} says more than that regret is at most the range of rewards times T {before}, as printed"
     say(f"{text}, and {after}.", style="dim", wrap=True)

@@ -5,22 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from everlearn.client.connection import Connection, ServiceError, Unreachable
-from everlearn.errors import InputError, require
-
-
-class Mode(str):
-    """The mode of an agent, a string.  In version 0.1 ``mode`` was a method; calling it raises an error with a hint."""
-
-    __slots__ = ()
-
-    def __call__(self, mode: object) -> NoReturn:
-        """Raise: a mode can be read, not called."""
-        raise InputError("mode", mode, "mode is the present mode; change it with learn(), freeze() or shadow()")
-
+from everlearn.errors import require
 
 LONGEST = 86_400
 """The most seconds that a request may take."""
@@ -66,7 +55,7 @@ class Operator:
 
         If there was no response yet, it is requested.  Every response to ``act`` and ``step`` has the mode.
         """
-        return Mode(self.inspect()["mode"] if self._mode is None else self._mode)
+        return str(self.inspect()["mode"] if self._mode is None else self._mode)
 
     def learn(self) -> None:
         """Switch to learn mode (the initial mode): the agent chooses actions and learns."""

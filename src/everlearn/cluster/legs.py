@@ -34,6 +34,14 @@ from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 
+class ClusterError(EverlearnError):
+    """The workers of a cluster cannot do what was asked; ``worker`` is the address of one, if one is to blame."""
+
+    def __init__(self, message: str, worker: str | None = None) -> None:
+        super().__init__(message)
+        self.worker = worker
+
+
 @dataclass(frozen=True, eq=False)
 class PackedTable:
     """A complete table as numbers and labels; tables with the same digest are equal."""
@@ -114,7 +122,7 @@ def unpack_table(packed: PackedTable) -> FixedTable:
     rows = np.frombuffer(bytearray(zlib.decompress(packed.rows)), dtype=OUTCOME)
     table = FixedTable(IndexedTask(task), rows, None, packed.width, packed.start)
     if table.digest() != packed.digest:
-        raise EverlearnError(f"the table of {packed.name!r} was altered on the way")
+        raise ClusterError(f"the table of {packed.name!r} was altered on the way")
     return table
 
 
@@ -122,7 +130,7 @@ _unpack_once = lru_cache(maxsize=16)(unpack_table)
 
 
 def _raise_missing(*_arguments: Any) -> NoReturn:
-    raise EverlearnError("a worker has the table of a task, but not its functions; use the table")
+    raise ClusterError("a worker has the table of a task, but not its functions; use the table")
 
 
 def make_order(variant: Variant, runs: tuple[int, ...], indexed: IndexedTask, folder: str | None) -> Order:

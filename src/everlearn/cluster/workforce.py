@@ -16,7 +16,7 @@ from typing import Any
 from everlearn.cluster import legs
 from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.plan import Progress
-from everlearn.errors import EverlearnError, InputError
+from everlearn.errors import InputError
 from everlearn.experiments.cells import Tables
 from everlearn.experiments.work import Commit, Job
 from everlearn.notices import Notice
@@ -171,7 +171,8 @@ class Cluster:
         accepted = [worker for worker in self.client.nthreads() if worker not in self._refused]
         if not accepted:
             worker, reason = next(iter(self._refused.items()))
-            raise EverlearnError(f"no worker is left that would give the same results; {worker}: {reason}")
+            message = f"no worker is left that would give the same results; {worker}: {reason}"
+            raise legs.ClusterError(message, worker)
         return accepted
 
     def _receive(self, running: RunningJob, future: Any, commit: Commit, progress: Progress) -> None:
@@ -183,7 +184,7 @@ class Cluster:
         except KilledWorker:
             running.losses += 1
             if running.losses > LOSSES:
-                raise EverlearnError(f"{self.address}: {LOSSES} workers were lost on one block of runs") from None
+                raise legs.ClusterError(f"{self.address}: {LOSSES} workers were lost on one block of runs") from None
             return
         if isinstance(returned, legs.Refusal):
             if returned.worker not in self._refused:

@@ -84,12 +84,12 @@ def follow(
 def _signature(directory: Path) -> list[tuple[str, int, int]]:
     """Return something that changes whenever a store of a directory does."""
     files = [file for store in (directory, *directory.glob("shard-*")) for file in store.glob(f"{FILE}*")]
-    found = []
+    entries = []
     for file in sorted(files):
         with suppress(FileNotFoundError):  # the log is gone once the service has stopped
             state = file.stat()
-            found.append((str(file), state.st_size, state.st_mtime_ns))
-    return [entry for entry in found if not entry[0].endswith("-shm")]
+            entries.append((str(file), state.st_size, state.st_mtime_ns))
+    return [entry for entry in entries if not entry[0].endswith("-shm")]
 
 
 def _backup(directory: Path, target: Path) -> dict[str, Any]:

@@ -121,8 +121,8 @@ def compare(before: Fingerprint, after: Fingerprint) -> list[Change]:
                 Change(_KEYS.get(part, part), came if old is None else went, learning=learning, task=not learning)
             )
         else:
-            found = compare_part(old, new, after)
-            changes += [change._replace(learning=learning, task=not learning) for change in found]
+            differences = compare_part(old, new, after)
+            changes += [change._replace(learning=learning, task=not learning) for change in differences]
     return changes
 
 

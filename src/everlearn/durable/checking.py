@@ -177,8 +177,8 @@ class Checker:
 
     def check_notes(self) -> None:
         """Check the notes about agents that come and go."""
-        found, unreadable = notes.scan(self.connection)
-        for note in [note for note in found if not note.whole][:MOST_LISTED]:
+        every_note, unreadable = notes.scan(self.connection)
+        for note in [note for note in every_note if not note.whole][:MOST_LISTED]:
             self.note(f"the row {note.key!r} is damaged", "meta", note.name or None)
         if unreadable is not None:
             self.note(f"cannot be read ({_line(unreadable)})", "meta")
@@ -189,15 +189,15 @@ class Checker:
         for record in (AgentRecord(*row) for row in rows):
             before = len(self.findings)
             try:
-                found = self.check_agent(record)
+                size = self.check_agent(record)
             except (EverlearnError, *UNREADABLE) as error:
                 self.note(f"cannot be read ({_line(error)})", agent=str(record.name))
-                found = {"step": 0, "rows": 0, "snapshots": 0}
+                size = {"step": 0, "rows": 0, "snapshots": 0}
             damaged, reason = len(self.findings) > before, None
             if not damaged and self.replay:
                 reason = self._why_unknown(record)
             verdict = DAMAGED if damaged else SOUND if reason is None else UNKNOWN
-            self.agents.append({"name": str(record.name), **found, "verdict": verdict, "reason": reason})
+            self.agents.append({"name": str(record.name), **size, "verdict": verdict, "reason": reason})
             del self.findings[before + MOST_LISTED :]
         if unreadable is not None:
             self.note(f"cannot be read ({_line(unreadable)})", "agents")

@@ -50,13 +50,13 @@ def behind(connection: sqlite3.Connection) -> dict[int, int]:
 
     A head that is damaged stays so, and damage of one agent does not concern the others.
     """
-    found = {}
+    last_rows = {}
     for agent, seq, sealed in connection.execute("SELECT agent, seq, seal FROM heads").fetchall():
         with suppress(sqlite3.Error, OverflowError, TypeError):
             (last,) = connection.execute("SELECT max(seq) FROM journal WHERE agent = ?", (agent,)).fetchone()
             if sealed == seal(agent, seq) and isinstance(last, int) and last > seq:
-                found[agent] = last
-    return found
+                last_rows[agent] = last
+    return last_rows
 
 
 def last_unsaved(connection: sqlite3.Connection, agent: int) -> int:
@@ -93,7 +93,7 @@ class Roster(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The names of all agents, however they were found."""
-        return sorted({name for found in (self.table, self.indexed) for name in found.values()})
+        return sorted({name for known in (self.table, self.indexed) for name in known.values()})
 
     @property
     def agrees(self) -> bool:

@@ -56,12 +56,12 @@ def scan(connection: sqlite3.Connection, kind: str | None = None) -> tuple[list[
         rows, unreadable = read_rows(connection, _ROWS)
     else:
         rows, unreadable = read_rows(connection, _OF_KIND, *(f"{other} agent *" for other in KINDS if other != kind))
-    found = []
+    scanned = []
     for *types, key, value in rows:
         key, value = (str(part or b"", errors="replace") for part in (key, value))
         if not key.startswith(_OTHERS):
-            found.append(_note(connection, key, value, types == ["text", "text"]))
-    return found, unreadable
+            scanned.append(_note(connection, key, value, types == ["text", "text"]))
+    return scanned, unreadable
 
 
 def _note(connection: sqlite3.Connection, key: str, value: str, typed: bool) -> Note:
@@ -79,11 +79,11 @@ def _note(connection: sqlite3.Connection, key: str, value: str, typed: bool) -> 
 
 def read(reader: Reader, kind: str) -> dict[str, dict[str, Any]]:
     """Return all notes of where agents go or went, by the names of agents; :data:`LOST` where one is damaged."""
-    found, unreadable = scan(reader.connection, kind)
+    scanned, unreadable = scan(reader.connection, kind)
     if unreadable is not None:
         with database.errors(reader.path):
             raise unreadable
-    return {note.name: note.document or LOST for note in found if note.kind == kind}
+    return {note.name: note.document or LOST for note in scanned if note.kind == kind}
 
 
 def of(reader: Reader, kind: str, name: str) -> dict[str, Any] | None:

@@ -233,9 +233,9 @@ class Reader:
     def page(self, agent: int, after: int, check: int | None, size: int) -> list[tuple[Any, ...]]:
         """Return the next rows of a journal in the order of :class:`Entry`, as :meth:`rows` does, but faster."""
         with suppress(*UNREADABLE):
-            found = self.connection.execute(PAGE, (agent, after, size)).fetchall()
-            if len(found) == size and is_chained(found, after, check):
-                return found
+            rows = self.connection.execute(PAGE, (agent, after, size)).fetchall()
+            if len(rows) == size and is_chained(rows, after, check):
+                return rows
         return [*islice(self.rows(agent, after, check), size)]  # raises, with the reason, if something is wrong
 
     def head(self, agent: int) -> int:
@@ -316,10 +316,14 @@ def opened(directory: str | os.PathLike[str], agent: str | None) -> Iterator[tup
     """Open the store of the agent that was passed, or of the only one in a directory; yield a reader and its name."""
     require_agents(directory)
     with Reader(store_of(directory, agent)) as reader:
-        names = reader.names()
-        if agent is None and len(names) != 1:
-            raise InputError("agent", None, f"there are {len(names)} agents; name one: {', '.join(names)}")
-        yield reader, names[0] if agent is None else agent
+        yield reader, chosen(reader.names(), agent)
+
+
+def chosen(names: list[str], agent: str | None) -> str:
+    """Return the name that was passed, or that of the only agent there is."""
+    if agent is None and len(names) != 1:
+        raise InputError("agent", None, f"there are {len(names)} agents; name one: {', '.join(names)}")
+    return names[0] if agent is None else agent
 
 
 def store_of(directory: str | os.PathLike[str], agent: str | None) -> Path:
@@ -334,13 +338,11 @@ def store_of(directory: str | os.PathLike[str], agent: str | None) -> Path:
     for store in stores_of(place):
         with Reader(store) as reader:
             names[store] = reader.names()
-    known = sorted(name for each in names.values() for name in each)
-    if agent is None and len(known) != 1:
-        raise InputError("agent", None, f"there are {len(known)} agents; name one: {', '.join(known)}")
-    found = [store for store, each in names.items() if (agent or known[0]) in each]
-    if len(found) > 1:
-        both = " and ".join(store.name for store in found)
+    name = chosen(sorted(name for each in names.values() for name in each), agent)
+    having = [store for store, each in names.items() if name in each]
+    if len(having) > 1:
+        both = " and ".join(store.name for store in having)
         raise LiveError(f"agent {agent!r} is in {both}; start the service, which completes a move", place, agent=agent)
-    if not found:
+    if not having:
         raise Absent(f"there is no agent {agent!r}", place, agent=agent)
-    return found[0]
+    return having[0]

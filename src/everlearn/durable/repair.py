@@ -76,12 +76,12 @@ def _write_notes(source: sqlite3.Connection, target: sqlite3.Connection) -> list
     left of the note, until an operator cancels the move.  If it is lost by which moves an agent came, no move of it is
     taken or refused: its former store would serve it again if a move were refused by which it came.
     """
-    found, unreadable = notes.scan(source)
-    for note in found:
+    scanned, unreadable = notes.scan(source)
+    for note in scanned:
         if note.kind:
             lost_note = notes.LOST_ARRIVALS if note.kind == notes.ARRIVALS else notes.LOST
             notes.write(target.execute, note.kind, note.name, note.document or lost_note)
-    lost = [note.key for note in found if note.document is None]
+    lost = [note.key for note in scanned if note.document is None]
     return lost if unreadable is None else [*lost, "those that cannot be read"]
 
 

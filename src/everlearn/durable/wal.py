@@ -180,8 +180,8 @@ class _Frames:
             table = np.frombuffer(data, dtype=np.uint8, count=len(data) // size * size).reshape(-1, size)
             head = table[:, :24].copy().view(">u4").astype(np.uint32)
             words = np.concatenate([table[:, :8], table[:, 24:]], axis=1).view(order).astype(np.uint32)
-            found = _checksum(words, np.concatenate([before[None, :], head[:-1, 4:6]]))
-            rights.append((found == head[:, 4:6]).all(axis=1))
+            computed = _checksum(words, np.concatenate([before[None, :], head[:-1, 4:6]]))
+            rights.append((computed == head[:, 4:6]).all(axis=1))
             heads.append(head)
             before = head[-1, 4:6]
         return np.concatenate(heads), np.concatenate(rights)

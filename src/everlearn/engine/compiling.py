@@ -21,7 +21,7 @@ import numpy as np
 
 from everlearn import protocol, tables
 from everlearn.agents import clock
-from everlearn.engine import copies, driver, kernels, linking, parts, restoring, sfc64
+from everlearn.engine import copies, driver, kernels, linking, parts, sfc64
 from everlearn.engine.kernels import Token, make_callable
 
 _LOCK = threading.Lock()
@@ -73,6 +73,6 @@ def _cache_directory() -> Path:
 
 def _with_engine(fingerprint: str) -> str:
     """Return a hash of all that compiled code depends on: a design's functions, and the engine around them."""
-    modules = (clock, copies, driver, kernels, linking, parts, protocol, restoring, sfc64, tables)
+    modules = (clock, copies, driver, kernels, linking, parts, protocol, sfc64, tables)
     texts = [Path(str(module.__file__)).read_text() for module in modules]
     return hashlib.sha256("\n".join([fingerprint, numba.__version__, np.__version__, *texts]).encode()).hexdigest()

@@ -174,9 +174,9 @@ def check_agreement(batch: CompiledBatch, group: Group, block: Block, interprete
         raise AgentError(guard.name, problem, t, run=guard.run, array=array)
 
 
-def difference(one: Knowledge, other: Knowledge) -> str | None:
+def difference(knowledge: Knowledge, other: Knowledge) -> str | None:
     """Return the name of an array that differs, beyond the last bits, or None."""
-    for name, array in arrays(one).items():
+    for name, array in arrays(knowledge).items():
         fields = [(array[field], arrays(other)[name][field]) for field in array.dtype.names or ()]
         for left, right in fields or [(array, arrays(other)[name])]:
             if not np.allclose(left, right, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):

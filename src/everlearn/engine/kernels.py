@@ -17,7 +17,6 @@ from numba import types
 from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
 
 from everlearn.agents.restarting import copy_initial
-from everlearn.engine import restoring as restoring
 from everlearn.engine.copies import copied
 from everlearn.engine.linking import LINKED
 from everlearn.engine.parts import by_field, first_part, part_of, whole

@@ -4,6 +4,9 @@ Runs of a user's design are stacked along the first axis of its arrays.  Each ru
 index that would reach into another run's part is out of range.  A part owns no memory, so no references are counted.
 Neither are they for the arrays of a built-in design, which it sees whole: counting took two thirds of the time of a
 design whose functions have branches, because each field of a record is a new view.
+
+Which fields of the knowledge are arrays is known from its type, and cannot be asked in the code of an agent.  So what
+:func:`everlearn.agents.restarting.copy_initial` does interpreted is here, too.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from typing import Any
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_new_ref
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
+
+from everlearn.agents.restarting import INITIAL, copy_initial
 
 
 def by_field(knowledge: types.NamedTuple, function: Any) -> Any:
@@ -78,3 +83,14 @@ def _view(context: Any, builder: Any, signature: Any, array: Any, data: Any, sha
     populate_array(view, data, cgutils.pack_array(builder, shape) if shape else array.shape, array.strides,
                    array.itemsize, None)  # fmt: skip
     return impl_ret_new_ref(context, builder, kind, view._getvalue())
+
+
+@overload(copy_initial, jit_options={"forceinline": True}, strict=False)
+def _copy_initial(knowledge: Any) -> Any:
+    """Return the implementation for a type of knowledge."""
+    kinds = dict(zip(knowledge.fields, knowledge.types, strict=True))
+    names = [name for name in kinds if isinstance(kinds.get(INITIAL + name), types.Array)]
+    lines = [f"    knowledge.{name}[...] = knowledge.{INITIAL}{name}" for name in names] or ["    pass"]
+    scope: dict[str, Any] = {}
+    exec("\n".join(["def implementation(knowledge):", *lines]), scope)  # noqa: S102 - our own text
+    return scope["implementation"]

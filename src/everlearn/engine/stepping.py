@@ -1,14 +1,15 @@
-"""Call the compiled functions of a design one step at a time, for an environment that has no table.
+"""Call the compiled functions of a design without a table: step by step, or to learn from recorded experiences.
 
 The reference engine interprets ``act`` and ``learn``, which is slow for an agent with many features.  Here both are
 compiled for the design, and called with the same arguments; the stream is that of NumPy, in place.  The results are the
-same, bit for bit.
+same, bit for bit.  :mod:`everlearn.engine.studying` lets an agent learn from experiences.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from everlearn.agents.clock import Block
 from everlearn.agents.design import Design
 from everlearn.engine.compiling import compiled
 from everlearn.engine.kernels import Token, act_by, learn_by
@@ -24,6 +25,31 @@ def act_once(token: Any, knowledge: Knowledge, s: int, now: ScheduleValues, addr
 def learn_once(token: Any, knowledge: Knowledge, experience: Experience, now: ScheduleValues, address: int) -> None:
     """Call ``learn``."""
     learn_by(token, knowledge, experience, now, stream_at(address))
+
+
+def learn_block(token: Any, knowledge: Knowledge, block: Block, lessons: Any, agent: int) -> None:
+    """Learn from lessons at the steps of a block; ``agent`` is the address of the agent's stream."""
+    stream = stream_at(agent)
+    for i in range(len(block.horizon)):
+        now = ScheduleValues(
+            block.first + i,
+            block.horizon[i],
+            block.discount[i],
+            block.optimism[i],
+            block.drift[i],
+            block.ceiling[i],
+            block.scale[i],
+            block.unscale[i],
+            block.exponent[i],
+        )
+        lesson = Experience(
+            lessons.states[i],
+            lessons.actions[i],
+            lessons.observations[i],
+            lessons.rewards[i],
+            lessons.following[i],
+        )
+        learn_by(token, knowledge, lesson, now, stream)
 
 
 class CompiledFunctions:

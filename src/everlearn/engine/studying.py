@@ -92,7 +92,7 @@ def _compiled_learn(agent: Agent) -> Callable[[Knowledge, Block, Lessons, int], 
 
         from everlearn.engine.compiling import compiled
         from everlearn.engine.kernels import Token
-        from everlearn.engine.lessons import learn_block
+        from everlearn.engine.stepping import learn_block
     except ImportError:
         return None
     token = Token(agent.design.act, agent.design.learn)

@@ -46,8 +46,8 @@ class Timeline:
         """
         first, self.t = self.t + 1, self.t + number
         if self.schedule is None:  # every field must be there
-            zero, one = np.zeros(number), np.ones(number)
-            return Block(first, zero, zero, zero, zero, zero, one, one, zero)
+            zero, ones = np.zeros(number), np.ones(number)
+            return Block(first, zero, zero, zero, zero, zero, ones, ones, zero)
         if self._token is None:
             block, self.carry = evaluate(self.schedule, range(first, first + number), self.carry)
             return block

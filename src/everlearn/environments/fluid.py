@@ -80,7 +80,7 @@ def _first_shares(network: Network, lengths: Lengths) -> Table:
     first = 2.0 - np.arange(len(pairs)) / len(pairs)
     worth = np.array(network.holding, dtype=float) @ drained + TIE * slowest * first
     value = np.kron(until.T @ weights, worth)
-    found = linprog(-value, table, limits).x[: len(pairs)] / durations[0]
+    rates = linprog(-value, table, limits).x[: len(pairs)] / durations[0]
     for column, (s, k) in enumerate(pairs):
-        shares[s, k] = round(found[column], DECIMALS)
+        shares[s, k] = round(rates[column], DECIMALS)
     return shares

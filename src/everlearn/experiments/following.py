@@ -164,10 +164,10 @@ class Follower:
         """Return what was recorded in a cell; it is read again only if its file has changed."""
         cells = self.directory.cells
         try:
-            found = cells.path(name).stat()
+            status = cells.path(name).stat()
         except OSError:
             return None
-        version = found.st_mtime_ns, found.st_size, found.st_ino
+        version = status.st_mtime_ns, status.st_size, status.st_ino
         if name not in self._cells or self._cells[name][0] != version:
             try:
                 self._cells[name] = version, cells.glance(name)

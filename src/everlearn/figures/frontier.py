@@ -30,16 +30,16 @@ def frontier_figure(theory: Theory) -> Figure:
 
 def draw(theory: Theory, top: Axes, bottom: Axes) -> None:
     """Draw the bracket on one pair of axes and the distortion on another, over the same averaging times."""
-    found, width = theory.frontier, theory.task.reward.high - theory.task.reward.low
-    last = 3 * max([width, *(point.averaging_time for point in found.points)])
+    frontier, width = theory.frontier, theory.task.reward.high - theory.task.reward.low
+    last = 3 * max([width, *(point.averaging_time for point in frontier.points)])
     taus = np.geomspace(min(0.05 * width, last / 100), last, 300)
-    lower, upper = np.array([found.at(float(tau)) for tau in taus]).T
+    lower, upper = np.array([frontier.at(float(tau)) for tau in taus]).T
     horizons = np.geomspace(1.0, max(2.0, last / width), 12)
     floor = np.where(np.isfinite(lower), lower, np.nan)
     top.fill_between(taus, floor, upper, color=PALETTE[0], alpha=0.2, linewidth=0, label="certified bracket")
     top.step(taus, floor, where="post", color=PALETTE[0], label="at least: a policy over aleatoric states")
     top.plot(taus, upper, "--", color=PALETTE[1], label="at most: every policy of history")
-    top.axhline(found.optimum, color=REFERENCE_COLOUR, linestyle=":", label="optimum over all policies")
+    top.axhline(frontier.optimum, color=REFERENCE_COLOUR, linestyle=":", label="optimum over all policies")
     bottom.plot(horizons * width, [theory.distortion(float(h)).value for h in horizons], "o-", color=PALETTE[2], ms=4)
     for axes in (top, bottom):
         axes.set_xscale("log")

@@ -77,14 +77,6 @@ def regrets(arms: Sequence[Arm]) -> Figure:
     """Draw the realized regret (Section 1.2) over time, both logarithmic: its mean over units and a band.
 
     The curve has a gap wherever the mean is not positive.  Arms without an optimum are left out.
-
-    Examples
-    --------
-    >>> total, optimum = np.array([[0.0, 5.0], [1.0, 6.0]]), np.array([0.7, 0.7])
-    >>> arm = Arm("shop", "smooth", {}, np.array([1, 10]), total, optimum)
-    >>> regrets([arm]).axes[0].get_yscale()
-    'log'
-
     """
     known = [arm for arm in arms if arm.regret is not None]
     if not known:

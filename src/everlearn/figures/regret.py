@@ -35,28 +35,28 @@ def regret_curve(result: Result, *, reference: float | str | None = None, axes: 
     """
     import matplotlib.pyplot as plt
 
-    found = regret(result, "optimum" if reference is None else reference)
+    realized = regret(result, "optimum" if reference is None else reference)
     against = OPTIMUM if reference in (None, "optimum") else reference
     with house_style():
         given, axes = axes, axes or plt.figure().add_subplot()
-        colour, logarithmic = next_colour(axes), found.mean[-1] > 0
-        low, high = band(found)
-        mean = _gaps(found.mean, logarithmic)
+        colour, logarithmic = next_colour(axes), realized.mean[-1] > 0
+        low, high = band(realized)
+        mean = _gaps(realized.mean, logarithmic)
         axes.set_xscale("log")
         axes.set_yscale("log" if logarithmic else "linear")
-        bounded = found.mean_upper is not None
+        bounded = realized.mean_upper is not None
         axes.plot(
-            found.times, mean, color=colour, label=f"{result.label}{', at least' if bounded else ''}", linewidth=1.8
+            realized.times, mean, color=colour, label=f"{result.label}{', at least' if bounded else ''}", linewidth=1.8
         )
-        if found.mean_upper is not None:
-            upper = _gaps(found.mean_upper, logarithmic)
+        if realized.mean_upper is not None:
+            upper = _gaps(realized.mean_upper, logarithmic)
             label = f"{result.label}, at most"
-            axes.plot(found.times, upper, color=colour, linestyle="--", label=label, linewidth=1.2)
+            axes.plot(realized.times, upper, color=colour, linestyle="--", label=label, linewidth=1.2)
         if not np.isnan(high).all():
             floor = np.nanmin(mean) / 2 if logarithmic else -np.inf
             shown = ~np.isnan(mean)
             axes.fill_between(
-                found.times, np.maximum(low, floor), high, where=shown, color=colour, alpha=0.2, linewidth=0
+                realized.times, np.maximum(low, floor), high, where=shown, color=colour, alpha=0.2, linewidth=0
             )
         axes.set_xlabel("time step")
         axes.set_ylabel(f"regret against the {against}" if isinstance(against, str) else f"regret against {against:g}")
@@ -68,12 +68,12 @@ def regret_curve(result: Result, *, reference: float | str | None = None, axes: 
     return axes
 
 
-def band(found: Regret) -> tuple[Table, Table]:
+def band(realized: Regret) -> tuple[Table, Table]:
     """Return the lower and the upper end of the interval at each time; nan where nothing is known of it."""
-    bounded = found.mean_upper is not None
-    error = np.nan_to_num(found.standard_error) if bounded else found.standard_error
-    upper = found.mean if found.mean_upper is None else found.mean_upper
-    return found.mean - 2 * error, upper + 2 * error
+    bounded = realized.mean_upper is not None
+    error = np.nan_to_num(realized.standard_error) if bounded else realized.standard_error
+    upper = realized.mean if realized.mean_upper is None else realized.mean_upper
+    return realized.mean - 2 * error, upper + 2 * error
 
 
 def _gaps(line: Table, logarithmic: bool) -> Table:

@@ -168,9 +168,9 @@ def _write_name(name: str, x: float, y: float, radius: float, taken: list[Box]) 
     return []
 
 
-def overlap(one: Box, other: Box) -> bool:
+def overlap(box: Box, other: Box) -> bool:
     """Return whether two boxes share more than an edge; a box is left, top, right and bottom."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 def _row(number: int) -> tuple[list[tuple[float, float]], float]:

@@ -97,18 +97,17 @@ def _find_facts(theory: Theory) -> list[Fact]:
 
 
 def _write_optimum(theory: Theory) -> str:
-    found = theory.optimum
-    return "0" if max(abs(found.lower), abs(found.upper)) < ZERO else written_optimum(found)
+    optimum = theory.optimum
+    return "0" if max(abs(optimum.lower), abs(optimum.upper)) < ZERO else written_optimum(optimum)
 
 
 def _find_lines(theory: Theory) -> dict[str, float]:
     """Return the optimum, the best over aleatoric states if that is less, and the lines that the task knows."""
-    found = theory.optimum
-    lines = (
-        {OPTIMUM: theory.optimal_average_reward} if found.certified else {AT_LEAST: found.lower, AT_MOST: found.upper}
-    )
+    optimum = theory.optimum
+    bounds = {AT_LEAST: optimum.lower, AT_MOST: optimum.upper}
+    lines = {OPTIMUM: theory.optimal_average_reward} if optimum.certified else bounds
     best = theory.best_aleatoric.average_reward
-    if abs(best - found.upper) > NEAR:
+    if abs(best - optimum.upper) > NEAR:
         lines[BEST if _is_proved(theory) else FOUND] = best
     return {**lines, **{name: value for name, value in known_lines(theory.task).items() if name != OPTIMUM}}
 

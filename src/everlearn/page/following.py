@@ -76,7 +76,7 @@ def write_plain(title: str, story: str, parts: str, *scripts: str, links: str = 
     texts = {"TITLE": escape(title), "STORY": story, "STYLE": style, "PARTS": parts}
     texts |= {"SCRIPT": code, "LINKS": links}
     page = (_FOLDER / "follow.html").read_text(encoding="utf-8")
-    return re.sub(r"/\*([A-Z]+)\*/", lambda found: texts[found[1]], page)
+    return re.sub(r"/\*([A-Z]+)\*/", lambda match: texts[match[1]], page)
 
 
 def read_width(query: Query) -> float:

@@ -43,10 +43,10 @@ def find_moments(run: WatchedRun, lines: Mapping[str, float]) -> list[Moment]:
     curves = run.batch.curves.until(run.t)
     if not curves.times.size:
         return []
-    found = [*_earning(curves.times, curves.total_reward[0], lines)]
+    moments = [*_earning(curves.times, curves.total_reward[0], lines)]
     if curves.policies is not None:
-        found += _preferring(run, curves.times, curves.policies[0])
-    return sorted(found)[-MOST:]
+        moments += _preferring(run, curves.times, curves.policies[0])
+    return sorted(moments)[-MOST:]
 
 
 def write_moments(moments: Sequence[tuple[str, Sequence[Moment]]], t: int) -> str:

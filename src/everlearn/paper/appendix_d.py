@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.environments.aggregation import ACTIONS, GAIN, LOSS, PENALTY, Aggregation
 from everlearn.protocol import Table
-from everlearn.tasks.aggregation import parity
+from everlearn.tasks.aggregation import ACTIONS, GAIN, LOSS, PENALTY, Aggregation, parity
 
 SETTLED = 1e-12
 """The expected iteration has converged when its step is below this, relative to its size."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from everlearn.analysis.statistics import bands
-from everlearn.environments.aggregation import Aggregation
 from everlearn.environments.service_station import ServiceStation
 from everlearn.experiments.experiment import Experiment
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
@@ -23,6 +22,7 @@ from everlearn.paper.claims.worlds import coins
 from everlearn.paper.drawing import draw_curves, draw_runs, written_kinds
 from everlearn.paper.experiments import BASELINES, SLOW, SMOOTH, THEOREM
 from everlearn.results.arm import Arm
+from everlearn.tasks.aggregation import Aggregation
 from everlearn.tasks.registry import make_task
 from everlearn.theory.bounds import growing_horizon_regret, says_something_from
 from everlearn.theory.places import place_of

@@ -16,9 +16,10 @@ from everlearn.durable.moving import Luggage
 from everlearn.durable.setup import DEFAULTS, Setup
 from everlearn.errors import InputError, require
 from everlearn.service.agents import Agents, Taken
+from everlearn.service.answers import Arrived, Moved
 from everlearn.service.committer import Committer
 from everlearn.service.logs import log
-from everlearn.service.models import Arrived, Moved, MovedIn, MoveIn, MoveQuery, SetupIn
+from everlearn.service.models import MovedIn, MoveIn, MoveQuery, SetupIn
 from everlearn.service.problems import Answer
 from everlearn.service.router import OCTETS, Call, Operation
 from everlearn.service.sandbox import Sandbox

@@ -73,8 +73,8 @@ def named(head: bytes) -> str | None:
     ('north', None, None)
 
     """
-    found = _PATH.match(head)
-    return None if found is None else found[1].decode()
+    match = _PATH.match(head)
+    return None if match is None else match[1].decode()
 
 
 def adopt_store(directory: Path) -> None:

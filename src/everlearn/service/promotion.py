@@ -84,10 +84,10 @@ class Promoter:
         keeper = self.committer.keeper
         path = keeper.store.path if keeper is not None else Path()
         try:
-            found = await asyncio.to_thread(self.sandbox.compute, compute_look, path, name, asked)
+            document = await asyncio.to_thread(self.sandbox.compute, compute_look, path, name, asked)
         except Refused as error:
             return Look(nothing_known(asked, str(error)), np.zeros(len(asked.policy)))
-        return Look(found["evidence"], np.array(found["shares"]))
+        return Look(document["evidence"], np.array(document["shares"]))
 
 
 def compute_look(path: Path, name: str, asked: Question) -> dict[str, Any]:

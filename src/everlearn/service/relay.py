@@ -99,8 +99,8 @@ class Relay:
 
     def _shard(self, scope: Scope, body: bytes, relayed: bool) -> int:
         """Return the shard that serves a request; one that was passed on is passed on again after a move."""
-        found = _PATH.match(scope["path"])
-        name = found[1] if found else _created(scope, body)
+        match = _PATH.match(scope["path"])
+        name = match[1] if match else _created(scope, body)
         if name is None or (relayed and _is_about(scope, "arrival")):
             return self.number
         return self.placement.owner(name)
@@ -205,8 +205,8 @@ async def _nothing() -> Message:
 
 def _is_about(scope: Scope, word: str) -> bool:
     """Return whether a path ends with a word after the name of an agent, which may be the same word."""
-    found = _PATH.match(scope["path"])
-    return found is not None and scope["path"][found.end() :] == f"/{word}"
+    match = _PATH.match(scope["path"])
+    return match is not None and scope["path"][match.end() :] == f"/{word}"
 
 
 def _created(scope: Scope, body: bytes) -> str | None:

@@ -20,9 +20,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from everlearn.service.answers import Problem
 from everlearn.service.grants import EVERYTHING, Grant
 from everlearn.service.grants import Scope as Needed
-from everlearn.service.models import NAME, Named, Problem
+from everlearn.service.models import NAME, Named
 from everlearn.service.problems import FAILURES, answer_to
 from everlearn.service.protocol import ARRIVED
 

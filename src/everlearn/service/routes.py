@@ -14,36 +14,38 @@ from starlette.responses import Response, StreamingResponse
 from everlearn.errors import InputError
 from everlearn.service import management, operations
 from everlearn.service.agents import Agents
+from everlearn.service.answers import (
+    Acted,
+    Agent,
+    AgentList,
+    Alive,
+    Created,
+    Deleted,
+    Observed,
+    Policy,
+    Report,
+    Rewarded,
+    Snapshots,
+    Stepped,
+)
 from everlearn.service.committer import Busy, Committer
 from everlearn.service.grants import Scope
 from everlearn.service.large import Room, document_answer
 from everlearn.service.logs import log
 from everlearn.service.metrics import CONTENT_TYPE
 from everlearn.service.models import (
-    Acted,
     ActIn,
-    Agent,
-    AgentList,
-    Alive,
-    Created,
     CreateIn,
-    Deleted,
     DeleteQuery,
     ForgettingIn,
     JournalQuery,
     ModeIn,
-    Observed,
     ObserveIn,
-    Policy,
-    Report,
     ReportQuery,
-    Rewarded,
     RewardIn,
     RollbackIn,
     RuleIn,
-    Snapshots,
     StepIn,
-    Stepped,
 )
 from everlearn.service.problems import Answer, problem
 from everlearn.service.promotion import compute_report

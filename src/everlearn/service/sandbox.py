@@ -43,15 +43,26 @@ WALL = 6
 PATIENCE = 1.0
 """After how many seconds the processes that have not ended by themselves are ended, with their trials."""
 
-_TRIED, _UNTRIED, _FOUND = b"1", b"0", b"2"
+_TRIED, _UNTRIED, _COMPUTED = b"1", b"0", b"2"
 """How an answer begins: it was tried, and what follows is wrong; it could not be; or what follows was computed."""
+
+_SLOW, _LARGE, _ENDED = b"3", b"4", b"5"
+_LIMITS = {_TRIED: "", _SLOW: "seconds", _LARGE: "megabytes", _ENDED: "signal"}
+"""How the answer begins if it was tried, took too long or too much memory, or ended by a signal; and what ended it."""
 
 _LENGTH = struct.Struct("!Q")
 _MEGABYTE = 1 << 20
 
 
 class Refused(EverlearnError):  # noqa: N818 - reads as what it is
-    """A setup or an agent state that could not be run; the message says why."""
+    """A setup or an agent state that could not be run; the message says why.
+
+    ``ended_by`` is what ended the trial: ``seconds`` or ``megabytes``, of which it took too many, or a ``signal``.
+    """
+
+    def __init__(self, message: str, ended_by: str = "") -> None:
+        super().__init__(message)
+        self.ended_by = ended_by
 
 
 class Untried(LiveError):  # noqa: N818 - reads as what it is
@@ -94,19 +105,15 @@ class Sandbox:
 
     def try_setup(self, document: dict[str, Any]) -> None:
         """Make the agent that a document of a request describes, and let it take some steps."""
-        self._run(_try_setup, document, self.limits)
+        self.compute(_try_setup, document, self.limits)
 
     def try_state(self, setup: Setup, state: bytes) -> None:
         """Give an agent of this setup an agent state, and let it take some steps."""
-        self._run(_try_state, setup.document, state)
+        self.compute(_try_state, setup.document, state)
 
     def try_checkpoint(self, setup: Setup, checkpoint: Checkpoint) -> None:
         """Let an agent of this setup resume from a checkpoint, and take some steps."""
-        self._run(_try_checkpoint, setup.document, tuple(checkpoint))
-
-    def compute(self, job: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function of a module returns, a JSON document; its errors are :class:`Refused`."""
-        return self._run(job, *arguments)
+        self.compute(_try_checkpoint, setup.document, tuple(checkpoint))
 
     @property
     def alive(self) -> bool:
@@ -125,7 +132,8 @@ class Sandbox:
         for process in self._processes:
             process.wait(ends)
 
-    def _run(self, job: Callable[..., Any], *arguments: Any) -> Any:
+    def compute(self, job: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function of a module returns, a JSON document; its errors are :class:`Refused`."""
         process = self._idle.get()
         if process is None:
             self._idle.put(None)
@@ -136,12 +144,12 @@ class Sandbox:
             self._lose(process)
             raise Untried("a process of the sandbox has ended; repeat the request") from None
         self._idle.put(process)
-        if answer[:1] == _FOUND:
+        if answer[:1] == _COMPUTED:
             return json.loads(answer[1:])
-        if answer[:1] != _TRIED:
+        if answer[:1] not in _LIMITS:
             raise Untried(f"it cannot be tried now ({answer[1:].decode()}); repeat the request")
         if len(answer) > 1:
-            raise Refused(answer[1:].decode(errors="replace"))
+            raise Refused(answer[1:].decode(errors="replace"), _LIMITS[answer[:1]])
         return None
 
     def _lose(self, process: _Process) -> None:
@@ -269,11 +277,11 @@ def _result(answer: bytes, ended: int, limits: Limits) -> bytes:
     """Return the answer of a child that ended with an exit status, or by a signal (below zero)."""
     seconds = f"making and trying it takes more than {limits.trial_seconds:g} s"
     if ended in (-signal.SIGXCPU, -signal.SIGALRM):
-        return _TRIED + f"{seconds}; make it smaller".encode()
+        return _SLOW + f"{seconds}; make it smaller".encode()
     if ended == -signal.SIGKILL:  # by the limit of processor time, or by the system, for lack of memory
-        return _TRIED + f"{seconds}, or more memory than there is; make it smaller".encode()
+        return _SLOW + f"{seconds}, or more memory than there is; make it smaller".encode()
     if ended < 0:
-        return _TRIED + f"trying it ended with {signal.Signals(-ended).name}; it cannot be accepted".encode()
+        return _ENDED + f"trying it ended with {signal.Signals(-ended).name}; it cannot be accepted".encode()
     return answer if ended == 0 and answer else _UNTRIED + f"exit status {ended}".encode()
 
 
@@ -302,10 +310,10 @@ def _attempt(request: bytes, limits: Limits) -> bytes:
     """Return the answer to a request: what is wrong, or what was computed."""
     try:
         job, arguments = pickle.loads(request)  # noqa: S301 - from the process that forked this one
-        found = job(*arguments)
-        return _TRIED if found is None else _FOUND + json.dumps(found).encode()
+        result = job(*arguments)
+        return _TRIED if result is None else _COMPUTED + json.dumps(result).encode()
     except MemoryError:
-        wrong = f"making and trying it takes more than {limits.trial_megabytes} MB; make it smaller"
+        return _LARGE + f"making and trying it takes more than {limits.trial_megabytes} MB; make it smaller".encode()
     except EverlearnError as error:
         wrong = " ".join(str(error).split())
     except Exception as error:

@@ -241,7 +241,7 @@ def reached(model: Model, aleatoric: AleatoricState) -> tuple[Label, ...]:
     memories, states = {model.memory: 0}, {aleatoric.start: 0}  # numbers, which are faster to look up than labels
     rows: dict[tuple[int, int], list[tuple[Label, int]]] = {}
     after: dict[tuple[int, int], dict[Label, int]] = {}
-    found_memories, found = [model.memory], [aleatoric.start]
+    found_memories, states_reached = [model.memory], [aleatoric.start]
     queue = [(0, 0)]
     queued = set(queue)
     for memory, s in queue:
@@ -253,20 +253,20 @@ def reached(model: Model, aleatoric: AleatoricState) -> tuple[Label, ...]:
             follows = after.setdefault((s, place), {})
             for observation, next_memory in row:
                 if (following := follows.get(observation)) is None:
-                    label = aleatoric.follow(found[s], action, observation)
-                    following = follows[observation] = _number(states, found, label)
+                    label = aleatoric.follow(states_reached[s], action, observation)
+                    following = follows[observation] = _number(states, states_reached, label)
                 if (pair := (next_memory, following)) not in queued:
                     queued.add(pair)
                     queue.append(pair)
         _refuse_too_many(len(queued))
-    return tuple(found)
+    return tuple(states_reached)
 
 
-def _number(numbers: dict[Label, int], found: list[Label], label: Label) -> int:
+def _number(numbers: dict[Label, int], labels: list[Label], label: Label) -> int:
     """Return the number of a label, which is the next one if the label is new."""
     if (number := numbers.get(label)) is None:
-        number = numbers[label] = len(found)
-        found.append(label)
+        number = numbers[label] = len(labels)
+        labels.append(label)
     return number
 
 

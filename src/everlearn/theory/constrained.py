@@ -8,7 +8,7 @@ time a is taken in p,
 (Manne, 1960; Altman, *Constrained Markov Decision Processes*, 1999).  Without durations d = 1; without a limit this is
 the optimum of a semi-Markov decision process.  For any h over pairs and any multiplier lambda >= 0, no policy that
 meets the limit earns more than max over (p, a) of (r - lambda (c - l d) + P_a h - h) / d: follow the policy, add up,
-and the h cancel.  The dual solution yields h and lambda, so that the bound is a certificate whatever the solver did.
+and the h cancel.  The dual solved yields h and lambda, so that the bound is a certificate whatever the solver did.
 """
 
 from __future__ import annotations
@@ -63,13 +63,14 @@ def constrained(
     equal = vstack([flow, d[None, :]], format="csr")
     c = np.zeros_like(r) if cost is None else _expected(pairs, cost)
     most = {} if limit is None else {"A_ub": c[None, :], "b_ub": [limit]}
-    found = linprog(-r, A_eq=equal, b_eq=[*np.zeros(pairs.size), 1.0], method="highs", **most)
-    if found.x is None:
+    solved = linprog(-r, A_eq=equal, b_eq=[*np.zeros(pairs.size), 1.0], method="highs", **most)
+    if solved.x is None:
         raise InputError("limit", limit, "no policy meets it; raise it")
-    h, multiplier = found.eqlin.marginals[:-1], 0.0 if limit is None else max(0.0, -float(found.ineqlin.marginals[0]))
+    h = solved.eqlin.marginals[:-1]
+    multiplier = 0.0 if limit is None else max(0.0, -float(solved.ineqlin.marginals[0]))
     excess = c - (limit or 0.0) * d
     upper = float(((r - multiplier * excess + h @ flow) / d).max())
-    x = np.maximum(found.x, 0.0)
+    x = np.maximum(solved.x, 0.0)
     x /= x @ d
     share = x.reshape(-1, pairs.size)
     total = share.sum(axis=0)

@@ -82,24 +82,24 @@ class Frontier:
 
 def frontier(theory: Theory) -> Frontier:
     """Return the frontier of a task."""
-    found = [_point(theory, policy) for policy in candidates(theory)]
+    points = [_point(theory, policy) for policy in candidates(theory)]
     best: list[Point] = []
-    for point in sorted(found, key=lambda point: (point.averaging_time, -point.average_reward)):
+    for point in sorted(points, key=lambda point: (point.averaging_time, -point.average_reward)):
         if np.isfinite(point.averaging_time) and (not best or point.average_reward > best[-1].average_reward + 1e-12):
             best.append(point)
     optimum = min(theory.clairvoyant.upper, theory.optimum.upper)
-    return Frontier(tuple(best), len(found), _most_over_steps(theory), optimum)
+    return Frontier(tuple(best), len(points), _most_over_steps(theory), optimum)
 
 
 def candidates(theory: Theory) -> list[Table]:
     """Return the policies that are evaluated: deterministic ones, all if they are few, and mixtures of two of them."""
-    found: dict[bytes, Table] = {}
+    tried: dict[bytes, Table] = {}
     most = max(LEAST, WORK // theory.pairs.size)
     for policy in _proposals(theory):
-        found.setdefault(policy.tobytes(), policy)
-        if len(found) >= most:
+        tried.setdefault(policy.tobytes(), policy)
+        if len(tried) >= most:
             break
-    return list(found.values())
+    return list(tried.values())
 
 
 def _proposals(theory: Theory) -> Iterator[Table]:
@@ -110,8 +110,8 @@ def _proposals(theory: Theory) -> Iterator[Table]:
     yield from (*constant, *searched, uniform)
     if count_policies(states, actions) <= FEW:
         yield from (np.eye(actions)[list(choice)] for choice in product(range(actions), repeat=states))
-    for share, (one, other) in product(SHARES, combinations([*searched[:1], *constant, uniform], 2)):
-        yield share * one + (1 - share) * other
+    for share, (policy, other) in product(SHARES, combinations([*searched[:1], *constant, uniform], 2)):
+        yield share * policy + (1 - share) * other
 
 
 def _point(theory: Theory, policy: Table) -> Point:

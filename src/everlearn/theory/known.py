@@ -107,29 +107,29 @@ def _solved(task: Task) -> Known:
         if sum(matrix.nnz for matrix in pairs.transitions) > MOST_OUTCOMES:
             return Known()
         seeing = optimum(pairs)
-        found = bracket(task, MOST_PAIRS, MOST_WORK) if task.hidden else seeing
-        best, proved = _best(pairs, seeing, found)
+        over_histories = bracket(task, MOST_PAIRS, MOST_WORK) if task.hidden else seeing
+        best, proved = _best(pairs, seeing, over_histories)
     except EverlearnError:
         return Known()
-    if isinstance(found, Bracket):
-        lower = found.lower if best is None else max(found.lower, best)
-        upper = max(lower, min(found.upper, seeing.upper))
-        return Known(lower if found.certified else None, lower, upper, best, proved)
-    if not found.certified:
+    if isinstance(over_histories, Bracket):
+        lower = over_histories.lower if best is None else max(over_histories.lower, best)
+        upper = max(lower, min(over_histories.upper, seeing.upper))
+        return Known(lower if over_histories.certified else None, lower, upper, best, proved)
+    if not over_histories.certified:
         return Known(best=best, proved=proved)
-    return Known(found.average_reward, found.lower, found.upper, best, proved)
+    return Known(over_histories.average_reward, over_histories.lower, over_histories.upper, best, proved)
 
 
-def _best(pairs: Pairs, seeing: Optimum, found: Optimum | Bracket) -> tuple[float | None, bool]:
+def _best(pairs: Pairs, seeing: Optimum, over_histories: Optimum | Bracket) -> tuple[float | None, bool]:
     """Return the best average reward of a policy over aleatoric states, and whether it is proved to be the best.
 
-    ``seeing`` is the optimum over pairs, where a search begins, and ``found`` that over histories.
+    ``seeing`` is the optimum over pairs, where a search begins, and ``over_histories`` that over histories.
     """
     value = projected_average(pairs, seeing)
-    if attained(value, found):
+    if attained(value, over_histories):
         return value, True
     policies = count_policies(len(pairs.visited), len(pairs.task.actions))
     if pairs.size > MOST_SEARCHED and (policies > FEW or policies * pairs.size > MOST_TRIED):
         return None, False
     best = best_randomised(pairs, best_deterministic(pairs, seeing), seeing)
-    return best.average_reward, attained(best.average_reward, found)
+    return best.average_reward, attained(best.average_reward, over_histories)

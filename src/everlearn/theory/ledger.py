@@ -104,7 +104,7 @@ def _printed(steps: float, chosen: Choices) -> dict[str, Bound]:
     at, tau, own, fixed, wide = chosen.at, chosen.averaging_time, chosen.own, chosen.fixed, chosen.wide
     still: dict[str, Any] = {"horizon": fixed.horizon, "distortion": fixed.distortion, **at}
     within = {"horizon": wide.horizon * at["width"], "distortion_sup": wide.distortion_sup}
-    found = (
+    printed = (
         (bounds.discounted_regret(steps, averaging_time=tau, **still), fixed),
         (bounds.discounted_regret_any_history(steps, averaging_time=tau, **still), fixed),
         (bounds.discounted_value_loss(steps, **still), fixed),
@@ -113,7 +113,7 @@ def _printed(steps: float, chosen: Choices) -> dict[str, Bound]:
         (bounds.optimum_regret(steps, averaging_time=tau, distortion_sup=own.distortion_sup, **at), own),
         (bounds.aleatoric_loss(own.distortion_sup), own),
     )
-    return {bound.label: bound._replace(horizon=choice.horizon) for bound, choice in found}
+    return {bound.label: bound._replace(horizon=choice.horizon) for bound, choice in printed}
 
 
 def _repaired(theory: Theory, steps: float, chosen: Choices) -> dict[str, Bound]:
@@ -127,7 +127,7 @@ def _repaired(theory: Theory, steps: float, chosen: Choices) -> dict[str, Bound]
     still, grown = {"averaging_time": tau, **alone}, {"averaging_time": tau, **chosen.grown.growing, **at}
     classed = {"averaging_time": chosen.wide.horizon * at["width"], **chosen.wide_grown.growing, **at}
     lost = max(0.0, theory.optimum.upper - theory.best_aleatoric.average_reward)
-    found = (
+    repaired = (
         (repairs.fixed_horizon(FIXED, steps, **still), fixed),
         (repairs.fixed_horizon(ANY, steps, **still), fixed),
         (repairs.value_loss(steps, **alone), fixed),
@@ -136,7 +136,7 @@ def _repaired(theory: Theory, steps: float, chosen: Choices) -> dict[str, Bound]
         (repairs.growing_horizon(GLOBAL, steps, loss=lost, **grown), chosen.grown),
         (repairs.aleatoric_loss(own.distortion_sup, len(theory.task.actions)), own),
     )
-    return {bound.label: bound._replace(horizon=choice.horizon) for bound, choice in found}
+    return {bound.label: bound._replace(horizon=choice.horizon) for bound, choice in repaired}
 
 
 def compared(theory: Theory, steps: float, horizon: Horizons = None) -> dict[str, Repair]:

@@ -219,17 +219,17 @@ class _Grid:
         shifts, pace, last, settled = np.zeros((len(outside), 1)), 1.0, np.inf, False
         for moves in range(LAST_MOVE):
             self.values[tuple(self.exits)] = sign * (sign * (beyond + shifts)).min(axis=0)
-            found = self.solve(upper, tolerance if settled else max(tolerance, SETTLED))
+            cost = self.solve(upper, tolerance if settled else max(tolerance, SETTLED))
             short = (sign * (self.values[tuple(self.edge)] - near - shifts)).max(axis=1, keepdims=True)
             if short.max() <= 0 and settled:
-                return found
+                return cost
             if short.max() > 0:
                 pace = 1.0
-            elif abs(found - last) <= SETTLED * abs(found) or moves >= MOST_MOVES:
+            elif abs(cost - last) <= SETTLED * abs(cost) or moves >= MOST_MOVES:
                 settled = True
                 continue
             else:
-                pace, last = 2.0 * pace, found
+                pace, last = 2.0 * pace, cost
             shifts += sign * np.where(short > 0, 2.0 * short + CLEAR * self.values.max(), pace * short)
         raise InputError("jobs", self.jobs, "values at the edge of the grid do not settle; give another number")
 

@@ -100,8 +100,8 @@ def below(network: Network, jobs: int, cost: float) -> list[Potential]:
     Each is as large as possible in another direction.
     """
     directions = np.array(list(product((0.0, 1.0), repeat=network.classes)))[1:]
-    found = [_below(network, jobs, cost, jobs * each / each.sum()) for each in directions]
-    return [each for each in found if each.cost >= cost]
+    potentials = [_below(network, jobs, cost, jobs * each / each.sum()) for each in directions]
+    return [each for each in potentials if each.cost >= cost]
 
 
 def _below(network: Network, jobs: int | None, cost: float, where: Table) -> Potential:
@@ -144,9 +144,9 @@ def _below(network: Network, jobs: int | None, cost: float, where: Table) -> Pot
 
 def _least(n: int, options: list[tuple[int, Table]]) -> Table:
     """Return an affine function that is at most 0, and at most each option wherever its class has a job."""
-    found = np.minimum(0.0, np.min([option for _, option in options], axis=0))
-    found[n] = min(0.0, *(option[n] + option[k] - found[k] for k, option in options), 0.0)
-    return np.asarray(found)
+    values = np.minimum(0.0, np.min([option for _, option in options], axis=0))
+    values[n] = min(0.0, *(option[n] + option[k] - values[k] for k, option in options), 0.0)
+    return np.asarray(values)
 
 
 Policy = Callable[[tuple[int, ...]], list[float]]
@@ -184,8 +184,8 @@ def best_order(network: Network) -> Potential:
     number = MOST_LEVELS // prod(m + 1 for m in most)
     levels = list(product(*(range(m + 1) for m in most))) if number else []
     orders = product(*(permutations(_oldest_first(network, classes)) for classes in network.skills))
-    found = [_above(network, levels, _priority(network, order)) for order in islice(orders, number)]
-    return min(found, key=lambda each: each.cost, default=Potential(np.zeros(0), np.inf))
+    potentials = [_above(network, levels, _priority(network, order)) for order in islice(orders, number)]
+    return min(potentials, key=lambda each: each.cost, default=Potential(np.zeros(0), np.inf))
 
 
 def shared_cost(network: Network) -> float:

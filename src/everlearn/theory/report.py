@@ -142,11 +142,11 @@ class Theory:
             return network_optimum(self.task.network)
         if not self.task.hidden:
             return self.clairvoyant
-        found = bracket(self.task, self._max_pairs)
-        searched = not found.certified and self.pairs.size <= MOST_SEARCHED
-        if searched and self.best_aleatoric.average_reward > found.lower:
-            found = found._replace(lower=self.best_aleatoric.average_reward, attained_by="best over aleatoric states")
-        return found._replace(upper=max(found.lower, min(found.upper, self.clairvoyant.upper)))
+        bounds = bracket(self.task, self._max_pairs)
+        searched = not bounds.certified and self.pairs.size <= MOST_SEARCHED
+        if searched and self.best_aleatoric.average_reward > bounds.lower:
+            bounds = bounds._replace(lower=self.best_aleatoric.average_reward, attained_by="best over aleatoric states")
+        return bounds._replace(upper=max(bounds.lower, min(bounds.upper, self.clairvoyant.upper)))
 
     @property
     def optimal_average_reward(self) -> float:

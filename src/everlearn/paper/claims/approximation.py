@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.environments.aggregation import ACTIONS, Aggregation
 from everlearn.paper.appendix_d import Example, stationary
 from everlearn.paper.claims.claim import Finding, claim, repaired, verdict
 from everlearn.paper.claims.values import hidden_world, theory_of
 from everlearn.paper.claims.worlds import naming
 from everlearn.protocol import Table
-from everlearn.tasks.aggregation import parity
+from everlearn.tasks.aggregation import ACTIONS, Aggregation, parity
 from everlearn.theory.report import Theory
 
 GAMMA, HALF = 0.9, 300
@@ -146,19 +145,19 @@ def convergence() -> Finding:
     how="all policies on random worlds with hidden state that are greedy in values fitted under their own visits",
 )
 def td_fixed_point() -> Finding:
-    least, found = np.inf, 0
+    least, number = np.inf, 0
     for seed in range(24):
         theory = hidden_world(seed)
         loss = theory.optimal_average_reward - np.array(_fixed_points(theory))
-        found += len(loss)
+        number += len(loss)
         least = min([least, *(theory.distortion(1000.0).value - loss)])
-    text = f"{found} fixed points on 24 worlds at horizon 1000; the distortion exceeds the loss by {least:.4f}"
-    return Finding(text, verdict(bool(found) and least >= 0))
+    text = f"{number} fixed points on 24 worlds at horizon 1000; the distortion exceeds the loss by {least:.4f}"
+    return Finding(text, verdict(bool(number) and least >= 0))
 
 
-def _fixed_points(theory: Theory, tau: float = 1000.0) -> list[float]:
+def _fixed_points(theory: Theory) -> list[float]:
     """Return the average reward of each deterministic policy that is greedy in the values fitted under its visits."""
-    pairs, gamma, averages = theory.pairs, 1 - 1 / tau, []
+    pairs, gamma, averages = theory.pairs, 1 - 1 / 1000.0, []
     onto, moves = np.eye(2)[pairs.states], np.array([matrix.toarray() for matrix in pairs.transitions])
     for choice in ((0, 0), (0, 1), (1, 0), (1, 1)):
         policy = np.eye(2)[list(choice)]

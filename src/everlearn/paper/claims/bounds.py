@@ -257,11 +257,11 @@ def epoch_start() -> Finding:
     return Finding(text, FAILS if contradicted else verdict(True) if left <= allowed[40] else NOT_CHECKABLE)
 
 
-def _fallen(clipped: bool, runs: int = 3) -> dict[int, float]:
+def _fallen(clipped: bool) -> dict[int, float]:
     """Return by how much values of Algorithm 2 were below the optimal ones at each change point, at most over runs."""
     task: Any = pulses()
     theory, fallen = Theory(task), dict[int, float]()
-    for number in range(runs):
+    for number in range(3):
         agent = Agent(task, "growing-horizon" if clipped else "growing-horizon-v", schedule="change-points")
         memory, random = task.model.memory, np.random.default_rng([13, number])
         for step in range(1, POINTS[-1] + 1):

@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from everlearn.environments.maintenance import Machine
 from everlearn.environments.model import ModelEnvironment
 from everlearn.errors import InputError
+from everlearn.tasks.maintenance import Machine
 from tests.refusal import refusal
 from tests.worlds import environment_stream
 
