@@ -51,6 +51,9 @@ EAGER = 1 << 14
 SETTLED = 1 << 17
 """The largest number of pairs of a table that is completed to be identified or sent elsewhere, in a few seconds."""
 
+UNBOUNDED = 1 << 10
+"""The number of pairs that are expanded beforehand if it is known that there are infinitely many."""
+
 REMEMBERED = 1 << 14
 """How many rows of a model a table keeps, since a memory comes with many aleatoric states."""
 
@@ -360,6 +363,9 @@ def _shared(task: Task, identity: str, max_pairs: int, eager: int) -> PairTable:
 
 
 def settled_table(task: Task, max_pairs: int = MOST_PAIRS) -> AnyTable:
-    """Return the complete table of a task if it has at most ``SETTLED`` pairs, else one that expands further."""
-    table = make_table(task, max_pairs, eager=SETTLED)
+    """Return the complete table of a task if it has at most ``SETTLED`` pairs, else one that expands further.
+
+    Queues that are unbounded have no complete table, so not many pairs are expanded before they are visited.
+    """
+    table = make_table(task, max_pairs, eager=SETTLED if task.network is None else UNBOUNDED)
     return (table.fixed() or table) if isinstance(table, PairTable) else table

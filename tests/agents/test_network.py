@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.network import enter, hidden_layer, rows_of, values_of
+from everlearn.agents.network import Network, by_block, enter, hidden_layer, learn, rows_of, table, values_of
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.errors import InputError
 from everlearn.grids import Grid
+from everlearn.protocol import Experience
 from everlearn.tasks.task import Task
 from tests.refusal import refusal
 
@@ -34,7 +35,9 @@ def test_what_is_added_to_the_traces_is_the_gradient():
     knowledge, s, a = agent.knowledge, 7, 1
     knowledge.traces[:] = 0
     rows = rows_of(knowledge, s)
-    enter(knowledge, rows, hidden_layer(knowledge, rows), a)
+    live = np.zeros(knowledge.size + 1 + knowledge.actions, dtype=np.int64)
+    enter(knowledge, live, rows, hidden_layer(knowledge, rows), a)
+    assert np.array_equal(np.flatnonzero(live), np.flatnonzero(by_block(knowledge, knowledge.traces).any(axis=1)))
     for i in np.flatnonzero(np.abs(knowledge.traces) > 1e-3)[::7]:
         kept = knowledge.weights[i]
         ends = []
@@ -51,6 +54,45 @@ def test_the_hidden_layer_is_normalised():
     layer = hidden_layer(knowledge, rows_of(knowledge, 3))[:-1]
     assert layer.mean() == pytest.approx(0, abs=1e-12)
     assert layer.var() == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.parametrize("hidden", [2, 8])
+def test_the_table_has_the_values_of_each_state_to_the_last_bit(hidden):
+    knowledge = made(**{"agent.hidden": hidden}).knowledge
+    expected = np.concatenate([values_of(knowledge, s) for s in range(len(knowledge.parts))])
+    assert np.unique(expected).size > 20
+    assert table(knowledge).tobytes() == expected.tobytes()
+
+
+def plainly(knowledge: Network, s: int, a: int, reward: float, following: int) -> None:
+    """Learn from a step as the formulas say: all weights and traces in turn, whether they are zero or not."""
+    rows, values = rows_of(knowledge, s), values_of(knowledge, s)[0]
+    layer, best = hidden_layer(knowledge, rows), values_of(knowledge, following)[0].max()
+    delta = reward - knowledge.average[0] + knowledge.discount * best - values[a]
+    knowledge.traces[:] *= knowledge.decay if values[a] >= values.max() else 0.0
+    enter(knowledge, np.zeros(knowledge.size + 1 + knowledge.actions, dtype=np.int64), rows, layer, a)
+    alpha = knowledge.step_size
+    size = sum(np.abs(knowledge.traces[:]).tolist())
+    alpha /= max(1.0, alpha * knowledge.bound * max(abs(delta), 1.0) * size)
+    knowledge.weights[:] += alpha * delta * knowledge.traces
+    knowledge.average[0] += knowledge.centring * delta
+
+
+@pytest.mark.parametrize("hidden", [2, 8])
+def test_a_step_that_skips_zeros_is_the_plain_step_to_the_last_bit(hidden):
+    agent, random = made(**{"agent.hidden": hidden}), np.random.default_rng(4)
+    skipping = agent.knowledge
+    plain = skipping._replace(**{name: getattr(skipping, name).copy() for name in ("weights", "traces", "average")})
+    zeros = 0
+    for _ in range(60):
+        s, following, a = (int(random.integers(n)) for n in (len(skipping.parts), len(skipping.parts), 2))
+        reward = float(random.random())
+        learn(skipping, Experience(s, a, 0, reward, following), None, None)
+        plainly(plain, s, a, reward, following)
+        zeros += np.count_nonzero(skipping.traces == 0)
+        for name in ("weights", "traces", "average"):
+            assert np.array_equal(getattr(skipping, name), getattr(plain, name))
+    assert zeros > 0
 
 
 @pytest.mark.parametrize("bound", [2.0, 0.0])

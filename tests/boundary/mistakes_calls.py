@@ -34,6 +34,12 @@ CALLS = [
         "schedules",
     ),
     call(
+        "a horizon that is no number",
+        'el.Theory("riverswim").distortion("ten")',
+        "horizon: 'ten'; give a number",
+        "tasks",
+    ),
+    call(
         "a misspelt argument",
         'el.run("riverswim", mine.agent, step=50)',
         "argument of el.run: 'step'; known: agent, engine, finished, max_pairs, parameters, progress, runs, schedule, "

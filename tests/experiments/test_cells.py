@@ -289,6 +289,20 @@ def unsettled(monkeypatch):
     monkeypatch.setattr(module, "settled_table", lambda task, most: PairTable(task, most, eager=200))
 
 
+def queue(rate: float = 0.6, outside: str = "c-mu", cost: int = 1) -> el.Task:
+    """Two queues without bounds, of which the agent sees up to 60 jobs."""
+    network = el.Network((0.3, 0.3), ((1.0, rate + 0.4),), (None, None), (1, cost))
+    return el.network_task(network, seen=60, outside=outside)
+
+
+def test_queues_without_bounds_are_known_by_the_network_and_the_rule_outside():
+    """The rule decides only where no pair is expanded beforehand."""
+    assert Tables(10**6).of(queue()).expanded < 2000
+    assert name(task=queue(), agent=RANDOM) == name(task=queue(), agent=RANDOM)
+    others = [queue(rate=0.7), queue(cost=2), queue(outside="max-weight")]
+    assert name(task=queue(), agent=RANDOM) not in [name(task=other, agent=RANDOM) for other in others]
+
+
 @pytest.mark.parametrize(
     "other",
     [endless(0.4), endless(0.3, late=0.6), endless(0.3, reward=2.0)],

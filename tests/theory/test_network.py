@@ -11,7 +11,9 @@ import everlearn as el
 from everlearn.environments.network import Network
 from everlearn.errors import InputError
 from everlearn.tasks.networks import criss_cross
+from everlearn.tasks.registry import make_task
 from everlearn.theory import network as module
+from everlearn.theory import potentials
 from everlearn.theory.network import NetworkOptimum, default_jobs, network_optimum
 from everlearn.theory.potentials import best_order, cost_at_least, cost_at_most
 from everlearn.theory.summary import optimum_rows
@@ -168,3 +170,12 @@ def test_theory_gives_the_bounds_and_nothing_else():
 def test_what_has_no_bound_is_refused(network, jobs, argument):
     with pytest.raises(InputError, check=lambda error: error.argument == argument):
         network_optimum(network, jobs)
+
+
+@pytest.mark.parametrize("jobs", [None, 20], ids=["no grid", "a grid"])
+def test_orders_of_priority_are_solved_once(monkeypatch, jobs):
+    solved = []
+    monkeypatch.setattr(potentials, "best_order", lambda network: solved.append(network))
+    monkeypatch.setattr(module, "best_order", lambda network: solved.append(network) or best_order(network))
+    network_optimum(make_task("input-switch", {"seen": 1}).network if jobs is None else PRIORITIES, jobs)
+    assert len(solved) == 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
 
 import everlearn as el
+from everlearn.errors import InputError
 from everlearn.tasks.names import CONTROL, NETWORKS
 from everlearn.theory.aleatoric import average_reward
 from everlearn.theory.averaging import averaging_time
@@ -148,3 +150,14 @@ def test_values_are_optimal_or_those_of_a_policy(station):
     best, slow = station.values(20), station.values(20, "slow")
     assert np.all(best.V >= slow.V - 1e-9)
     assert best.V[station.pairs.start] > slow.V[station.pairs.start]
+
+
+@pytest.mark.parametrize("ask", ["distortion", "distortion_sup", "reference_class"])
+def test_a_horizon_may_be_a_text_but_must_be_a_number(ask):
+    theory = el.Theory("riverswim")
+    assert repr(getattr(theory, ask)("1e1")) == repr(getattr(theory, ask)(10))
+    for wrong in ("ten", None):
+        with pytest.raises(InputError, check=refusal("horizon", wrong)):
+            getattr(theory, ask)(wrong)
+    with pytest.raises(InputError, check=lambda error: error.argument == "horizon"):  # a NaN equals nothing
+        getattr(theory, ask)(math.nan)

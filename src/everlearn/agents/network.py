@@ -70,22 +70,35 @@ def amount(amounts: Table, rows: NDArray[np.int64], j: int) -> float:
     return amounts[rows[j]] if len(amounts) > 0 else 1.0
 
 
+def by_block(knowledge: Network, numbers: Table) -> Table:
+    """Return weights or traces with one row per block, which is an input, the biases or an action.
+
+    The loops over a block then have no index that could be negative, and compiled code does several units at once.
+    """
+    width = knowledge.hidden
+    return numbers[: len(numbers) - knowledge.actions].reshape(knowledge.size + 1 + knowledge.actions, width)
+
+
+def ends(knowledge: Network, numbers: Table) -> Table:
+    """Return the weights or traces of the biases of the outputs."""
+    return numbers[len(numbers) - knowledge.actions :]
+
+
 def hidden_layer(knowledge: Network, rows: NDArray[np.int64]) -> Table:
     """Return the normalised inputs to the activation, and after them the deviation by which they were divided."""
-    weights = knowledge.weights
     parts = knowledge.parts
     amounts = knowledge.amounts
     segment = knowledge.segment
     width = knowledge.hidden
-    first = knowledge.size * width
+    weights = by_block(knowledge, knowledge.weights)
     layer = np.empty(width + 1)
     for h in range(width):
-        layer[h] = weights[first + h]
+        layer[h] = weights[knowledge.size, h]
     for j in range(parts.shape[1]):
-        place = feature(parts, segment, rows, j) * width
+        i = feature(parts, segment, rows, j)
         x = amount(amounts, rows, j)
         for h in range(width):
-            layer[h] += weights[place + h] * x
+            layer[h] += weights[i, h] * x
     mean = 0.0
     for h in range(width):
         mean += layer[h]
@@ -103,14 +116,17 @@ def hidden_layer(knowledge: Network, rows: NDArray[np.int64]) -> Table:
 
 def outputs(knowledge: Network, layer: Table) -> Table:
     """Return the values of all actions, as a table of one row."""
-    weights = knowledge.weights
     width = knowledge.hidden
-    first = (knowledge.size + 1) * width
+    weights = by_block(knowledge, knowledge.weights)
+    biases = ends(knowledge, knowledge.weights)
+    active = np.empty(width)
+    for h in range(width):
+        active[h] = max(layer[h], LEAK * layer[h])
     values = np.empty((1, knowledge.actions))
     for a in range(knowledge.actions):
-        value = weights[first + knowledge.actions * width + a]
+        value = biases[a]
         for h in range(width):
-            value += weights[first + a * width + h] * max(layer[h], LEAK * layer[h])
+            value += weights[knowledge.size + 1 + a, h] * active[h]
         values[0, a] = value
     return values
 
@@ -120,39 +136,72 @@ def values_of(knowledge: Network, s: int) -> Table:
     return outputs(knowledge, hidden_layer(knowledge, rows_of(knowledge, s)))
 
 
-def enter(knowledge: Network, rows: NDArray[np.int64], layer: Table, a: int) -> None:
-    """Add the gradient of the value of an action to the traces."""
+def enter(knowledge: Network, live: NDArray[np.int64], rows: NDArray[np.int64], layer: Table, a: int) -> None:
+    """Add the gradient of the value of an action to the traces, and mark the blocks that it enters as live."""
     width = knowledge.hidden
-    traces = knowledge.traces
-    weights = knowledge.weights
+    traces = by_block(knowledge, knowledge.traces)
+    weights = by_block(knowledge, knowledge.weights)
     parts = knowledge.parts
     amounts = knowledge.amounts
     segment = knowledge.segment
-    second = (knowledge.size + 1) * width
+    output = knowledge.size + 1 + a
     slopes = np.empty(width)
     mean = 0.0
     along = 0.0
     for h in range(width):
         n = layer[h]
-        traces[second + a * width + h] += max(n, LEAK * n)
-        slopes[h] = weights[second + a * width + h] * (1.0 if n > 0.0 else LEAK)
+        traces[output, h] += max(n, LEAK * n)
+        slopes[h] = weights[output, h] * (1.0 if n > 0.0 else LEAK)
         mean += slopes[h]
         along += slopes[h] * n
-    traces[second + knowledge.actions * width + a] += 1.0
+    ends(knowledge, knowledge.traces)[a] += 1.0
+    live[output] = 1
+    live[knowledge.size] = 1
+    deviation = layer[width]
     for h in range(width):  # back through the normalisation
-        slopes[h] = (slopes[h] - mean / width - layer[h] * along / width) / layer[width]
-        traces[knowledge.size * width + h] += slopes[h]
+        slopes[h] = (slopes[h] - mean / width - layer[h] * along / width) / deviation
+        traces[knowledge.size, h] += slopes[h]
     for j in range(parts.shape[1]):
-        place = feature(parts, segment, rows, j) * width
+        i = feature(parts, segment, rows, j)
         x = amount(amounts, rows, j)
+        live[i] = 1
         for h in range(width):
-            traces[place + h] += slopes[h] * x
+            traces[i, h] += slopes[h] * x
+
+
+def fade(traces: Table, decay: float) -> NDArray[np.int64]:
+    """Let the traces decay, and return for each block how many of them are not zero."""
+    live = np.empty(len(traces), dtype=np.int64)
+    for b in range(len(live)):
+        count = 0
+        for h in range(traces.shape[1]):
+            faded = traces[b, h] * decay
+            traces[b, h] = faded
+            count += faded != 0.0
+        live[b] = count
+    return live
+
+
+def length(traces: Table, live: NDArray[np.int64]) -> float:
+    """Return the sum of the sizes of the traces, in their order; adding zeros would change nothing."""
+    total = 0.0
+    for b in range(len(live)):
+        if live[b] > 0:
+            for h in range(traces.shape[1]):
+                total += abs(traces[b, h])
+    return total
+
+
+def move(weights: Table, traces: Table, live: NDArray[np.int64], change: float) -> None:
+    """Move the weights along the traces that are not zero."""
+    for b in range(len(live)):
+        if live[b] > 0:
+            for h in range(traces.shape[1]):
+                weights[b, h] += change * traces[b, h]
 
 
 def learn(knowledge: Network, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Move all weights along their traces, by a step that does not overshoot."""
-    traces = knowledge.traces
-    weights = knowledge.weights
     a = experience.action
     rows = rows_of(knowledge, experience.aleatoric_state)
     layer = hidden_layer(knowledge, rows)
@@ -160,17 +209,22 @@ def learn(knowledge: Network, experience: Experience, now: ScheduleValues, strea
     decay = knowledge.decay if values[0, a] >= largest(values, 0) else 0.0  # Watkins cuts traces after exploring
     best = largest(values_of(knowledge, experience.next_aleatoric_state), 0)
     delta = experience.reward - knowledge.average[0] + knowledge.discount * best - values[0, a]
-    for i in range(len(traces)):
-        traces[i] *= decay
-    enter(knowledge, rows, layer, a)
-    total = 0.0
-    for i in range(len(traces)):
-        total += abs(traces[i])
+    traces = by_block(knowledge, knowledge.traces)
+    last = ends(knowledge, knowledge.traces)
+    live = fade(traces, decay)
+    for i in range(len(last)):
+        last[i] *= decay
+    enter(knowledge, live, rows, layer, a)
+    total = length(traces, live)
+    for i in range(len(last)):
+        total += abs(last[i])
     alpha = knowledge.step_size
     alpha /= max(1.0, alpha * knowledge.bound * max(abs(delta), 1.0) * total)
     change = alpha * delta
-    for i in range(len(traces)):
-        weights[i] += change * traces[i]
+    move(by_block(knowledge, knowledge.weights), traces, live, change)
+    biases = ends(knowledge, knowledge.weights)
+    for i in range(len(last)):
+        biases[i] += change * last[i]
     knowledge.average[0] += knowledge.centring * delta
 
 
@@ -180,9 +234,21 @@ def remember(knowledge: Network, experience: Experience) -> None:  # noqa: ARG00
 
 
 def table(knowledge: Network) -> Table:
-    """Return the values of all actions in all states."""
+    """Return the values of all actions in all states, each summed in the order of :func:`values_of`."""
     require_table(knowledge)
-    return np.concatenate([values_of(knowledge, s) for s in range(len(knowledge.parts))])
+    width = knowledge.hidden
+    weights = by_block(knowledge, knowledge.weights)[:, :, np.newaxis]
+    layer = np.repeat(
+        weights[knowledge.size], len(knowledge.parts), axis=1
+    )  # one row per unit: ``sum`` adds them in turn
+    for column in knowledge.parts.T:
+        layer += weights[column, :, 0].T
+    layer -= sum(layer) / width
+    layer /= np.sqrt(sum(layer * layer) / width + LEAST_VARIANCE)
+    active = np.maximum(layer, LEAK * layer)
+    biases = ends(knowledge, knowledge.weights)
+    outputs = weights[knowledge.size + 1 :]
+    return np.stack([sum(output * active, bias) for output, bias in zip(outputs, biases, strict=True)], axis=1)
 
 
 def policy(knowledge: Network) -> Table:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -134,14 +136,24 @@ def network_task(
     )
 
 
+@dataclass(frozen=True)
 class _Dynamics:
-    """The dynamics of a network, of which the agent sees what is inside."""
+    """The dynamics of a network, of which the agent sees what is inside; its fields identify the task."""
 
-    def __init__(self, network: Network, seen: int, outside: str) -> None:
-        self.network, self.seen, self.outside = network, seen, outside
-        self.choices = dict(zip(network.actions, network.choices, strict=True))
-        jobs = math.ceil(math.log(NEGLIGIBLE) / math.log(max(network.load, 0.1)))
-        self.most = max(2, len(network.services)) * max(network.holding) * jobs
+    network: Network
+    seen: int
+    outside: str
+
+    @cached_property
+    def choices(self) -> dict[Label, Any]:
+        """What each action means."""
+        return dict(zip(self.network.actions, self.network.choices, strict=True))
+
+    @cached_property
+    def most(self) -> int:
+        """The largest cost that is counted."""
+        jobs = math.ceil(math.log(NEGLIGIBLE) / math.log(max(self.network.load, 0.1)))
+        return max(2, len(self.network.services)) * max(self.network.holding) * jobs
 
     def __call__(self, lengths: Lengths, action: str) -> Iterator[tuple[Label, float, Lengths]]:
         """Yield what can happen: an arrival, the end of a service, or nothing."""

@@ -167,7 +167,7 @@ def network_optimum(network: Network, jobs: int | None = None, tolerance: float 
         return _without_grid(network, order)
     require(jobs >= 1 and size <= MOST_POINTS, "jobs", jobs, f"give 1 or more, with at most {MOST_POINTS:,} points")
     grid = _Grid(network, jobs)
-    most = min(grid.bound(_beyond(network, jobs), True, tolerance), cost_at_most(network))
+    most = min(grid.bound(_beyond(network, jobs), True, tolerance), cost_at_most(network, order))
     values, least, working = grid.inside(), cost_at_least(network), order.cost
     if outside := below(network, jobs, most):
         least = max(least, grid.bound(outside, False, tolerance))
@@ -189,7 +189,7 @@ def _enlarged(order: Potential, least: float) -> list[Potential]:
 
 
 def _without_grid(network: Network, order: Potential) -> NetworkOptimum:
-    most, least = cost_at_most(network), cost_at_least(network)
+    most, least = cost_at_most(network, order), cost_at_least(network)
     needed = _needed(network)
     fits = (needed + 2.0) ** network.classes <= MOST_POINTS
     remedy = "no bound was found for the cost of a simple policy; simulate rules" + f", or give jobs={needed}" * fits

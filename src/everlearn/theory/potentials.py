@@ -153,10 +153,11 @@ Policy = Callable[[tuple[int, ...]], list[float]]
 """From levels to the rate at which each class is served."""
 
 
-def cost_at_most(network: Network) -> float:
+def cost_at_most(network: Network, order: Potential | None = None) -> float:
     """Return what a known policy costs at most: an order of priority, or fixed shares; infinity if none is found.
 
-    With fixed shares servers may idle while a job waits, so no agent of a task need attain this cost.
+    With fixed shares servers may idle while a job waits, so no agent of a task need attain this cost.  ``order`` is
+    what :func:`best_order` returned, if it is known.
 
     Examples
     --------
@@ -164,7 +165,7 @@ def cost_at_most(network: Network) -> float:
     1.0
 
     """
-    return min((1 + ROUNDED) * shared_cost(network), best_order(network).cost)
+    return min((1 + ROUNDED) * shared_cost(network), (order or best_order(network)).cost)
 
 
 def best_order(network: Network) -> Potential:

@@ -15,6 +15,7 @@ from everlearn.agents.policies import label_text, policy_table, policy_text
 from everlearn.errors import EverlearnError, InputError, require
 from everlearn.labels import counted, show
 from everlearn.protocol import Table
+from everlearn.registry import convert
 from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.registry import make_task
 from everlearn.theory import documents, ledger
@@ -33,6 +34,13 @@ from everlearn.theory.pairs import Pairs, tabulate
 from everlearn.theory.repairs import Repair
 from everlearn.theory.summary import summary_rows
 from everlearn.theory.values import Values, discount_of, optimal_values, policy_values
+
+
+def _number(horizon: Any) -> float:
+    """Return a horizon, which may be written as a text."""
+    number: float = convert(horizon, float, "horizon")
+    require(not np.isnan(number), "horizon", horizon, "give a number")
+    return number
 
 
 @dataclass(frozen=True)
@@ -260,13 +268,14 @@ class Theory:
 
     def distortion(self, horizon: float) -> Distortion:
         """Return the distortion at a horizon, Delta_tau."""
+        horizon = _number(horizon)
         if horizon not in self._distortions:
             self._distortions[horizon] = distortion(self.pairs, horizon)
         return self._distortions[horizon]
 
     def distortion_sup(self, horizon: float) -> DistortionSup:
         """Return the greatest distortion over all horizons of at least max(1, ``horizon``), Delta-bar_tau."""
-        tau = max(1.0, horizon)
+        tau = max(1.0, _number(horizon))
         if tau not in self._suprema:
             self._suprema[tau] = distortion_sup(self.pairs, tau)
         return self._suprema[tau]
@@ -284,6 +293,7 @@ class Theory:
         They are chosen from all deterministic policies if there are at most 256 of these; otherwise, from the policies
         that were tried for :attr:`frontier`.
         """
+        horizon = _number(horizon)
         states, actions = len(self.task.states), len(self.task.actions)
         if count_policies(states, actions) <= FEW:
             tables = [np.eye(actions)[list(choice)] for choice in product(range(actions), repeat=states)]
