@@ -215,7 +215,8 @@ def main(named: list[str]) -> int:
             if task in named or not is_current(known.get(task), duel):
                 known[task] = measure(whole, duel, pool)
                 ordered = [known[each]._asdict() for each in worse if each in known]
-                FILE.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+                lines = ",\n".join(json.dumps(record) for record in ordered)
+                FILE.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
                 sys.stdout.write(f"{task}: {', '.join(causes(known[task]))}\n")
                 sys.stdout.flush()
     write(PAGE, losses(board).markdown(level=3), LOSSES)
