@@ -1,6 +1,6 @@
 """Run an agent of statisticalrl_learners on our RiverSwim; for the Python that has that package and an old NumPy.
 
-``python benchmarks/package.py CLASS RUNS STEPS`` prints a line of JSON per run: the regret and the seconds.
+``python benchmarks/package.py MODULE RUNS STEPS`` prints a line of JSON per run: the regret and the seconds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def river() -> tuple[np.ndarray, np.ndarray]:
 def main(name: str, runs: int, steps: int) -> None:
     """Print the regret and the seconds of each run, with delta = 0.05."""
     warnings.simplefilter("ignore")
-    make = getattr(importlib.import_module(f"statisticalrl_learners.MDPs_discrete.{name}"), name)
+    module = importlib.import_module(f"statisticalrl_learners.MDPs_discrete.{name}")
+    make = getattr(module, name.replace("_", ""))
     cumulated, rewards = river()
     for seed in range(1, runs + 1):
         np.random.seed(seed)  # noqa: NPY002 - the package draws from there

@@ -21,8 +21,11 @@ RIVALS = {
     "ucrl2b": ("UCRL2B", {"agent.constant": 18}),
     "ucrl3": ("UCRL3", {"agent.support": "package"}),
     "kl-ucrl": ("KLUCRL", {"agent.rows": "package"}),
+    "imed-rl": ("IMED_RL", {"agent.index": "package"}),
+    "med-rl": ("MED_RL", {"agent.index": "package"}),
+    "psrl": ("PSRL", {"agent.prior": 1}),
 }
-"""The class of the package, and the parameters that make ours the same."""
+"""The module of the package, whose class is called the same without ``_``, and parameters that make ours the same."""
 
 
 def against_package(runs: int = 200, their_runs: int = 40) -> list[dict[str, str]]:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 DOCS, PACKAGE = Path(__file__).parent, Path(everlearn.leaderboard.__file__).parent
 
-DOTS = 80
-"""Dots per inch: as many as a page can show."""
+DOTS = 120
+"""Dots per inch: enough to read the numbers of the heat map where it is shown by itself."""
 
 BEGIN, END = "<!-- the board begins -->", "<!-- the board ends -->"
 

@@ -146,13 +146,13 @@ def test_episodes_of_psrl_double():
 
 @pytest.mark.soak
 def test_regret_of_psrl_is_that_of_the_package():
-    # PSRL of statisticalrl_learners 2.2507, with its defaults, on our RiverSwim: 149 +- 15, 40 runs of 10,000 steps.
+    # PSRL of statisticalrl_learners 2.2507, with its defaults, on our RiverSwim: 155 +- 15, 40 runs of 10,000 steps.
     # Its prior counts each next state once.
     given = {"agent.prior": 1.0}
     result = el.run("riverswim", "psrl", steps=10_000, runs=200, seed=1, parameters=given)
     regret = 10_000 * el.Theory("riverswim").optimal_average_reward - result.total_reward[:, -1]
     error = math.hypot(15, float(np.std(regret, ddof=1)) / math.sqrt(200))
-    assert abs(float(np.mean(regret)) - 149) < 3 * error
+    assert abs(float(np.mean(regret)) - 155) < 3 * error
 
 
 @pytest.mark.parametrize(
