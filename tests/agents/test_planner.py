@@ -51,7 +51,7 @@ class Literal:
         return self.spread_over(range(1, len(visits) + 1))
 
     def recent_counts(self, s, a, times=1.0):
-        """The count of recent visits after each visit of the pair, and now; ``times`` as fast while nothing surprises."""
+        """The count of recent visits after each visit of the pair, and now; ``times`` as fast without surprise."""
         count, counts = 0.0, []
         for taken, faster in self.times[s]:
             count = (1 - min(1, times * self.fading + faster)) * count + (taken == a)
@@ -269,7 +269,7 @@ def test_an_action_is_tried_again_after_a_change():
 
 
 def test_an_action_is_tried_again_soon_after_a_surprise():
-    """One option has always paid, and pays no more: counts of both options fade faster than by one percent per visit."""
+    """One option has always paid, and pays no more: the counts of both options fade faster."""
     agent = el.Agent("drifting", planner(), parameters={"task.window": 0}, seed=1)
     for t in range(300):
         agent.observe(1, executed=int(t < 150))

@@ -20,8 +20,8 @@ RETRIED = 1.5
 """The counts in the bonus of the recent model fade so many times as fast as those by which it learns."""
 
 SURPRISED, SURPRISE, USUAL = 0.1, 0.3, 0.6
-"""The mean error of a pair in the recent model, and the mean of its absolute value, move by 0.1 at each visit.  If their
-ratio exceeds 0.6, counts of the state fade faster, by 0.3 times the excess."""
+"""The mean error of a pair in the recent model, and the mean of its absolute value, move by 0.1 at each visit.  If
+their ratio exceeds 0.6, counts of the state fade faster, by 0.3 times the excess."""
 
 
 class Settings(NamedTuple):
@@ -51,9 +51,9 @@ class Planner(NamedTuple):
     """One record per aleatoric state.  For each action it has ``visits`` (-1 before the state is met), ``reward`` and
     ``variance``, the same by recent visits, ``tried_again``, the count in the bonus of these, ``error`` and
     ``size``, the mean error of the recent model and the mean of its absolute value, and ``value``, which is Q relative
-    to m.  For the state it has ``best``, which is h; ``held``, the action held there, and ``left``, for how many visits;
-    ``reached``, the last step after which the model knew a way to it; and ``met``, the state that was met in this place
-    of the order."""
+    to m.  For the state it has ``best``, which is h; ``held``, the action held there, and ``left``, for how many
+    visits; ``reached``, the last step after which the model knew a way to it; and ``met``, the state that was met in
+    this place of the order."""
     run: NDArray[Any]
     """One record: ``total``, the sum of h over the states met; ``top`` and ``low``, the greatest and the least h of the
     last turn, and ``top_ahead`` and ``low_ahead``, those of this one; ``known``, the number of states met; ``place``,
