@@ -17,7 +17,10 @@ from tests.worlds import random_mdp, shop
 SMALL = {"riverswim": "riverswim", "service-station": "service-station", "mdp": random_mdp(5, states=3, actions=2)}
 """Rows of three outcomes, and two actions, in all of them, so that they share compiled code."""
 
-WORLDS = {**{name: name for name in el.TASKS}, **SMALL, "shop": shop(), "actions": random_mdp(5, states=4, actions=3)}
+TASKS = [name for name in el.TASKS if name != "puckworld"]
+"""Those that have a model, without which no compiled engine runs them."""
+
+WORLDS = {**{name: name for name in TASKS}, **SMALL, "shop": shop(), "actions": random_mdp(5, states=4, actions=3)}
 
 
 def takes_a_schedule(agent: str) -> bool:
@@ -72,7 +75,7 @@ def test_compiled_is_interpreted(agent, schedule, world, seed, steps, runs, thre
     check(agent, schedule, "t-maze" if agent == "learned" else world, seed, steps, runs, threads)
 
 
-@pytest.mark.parametrize("name", few(el.TASKS, QUICK))
+@pytest.mark.parametrize("name", few(TASKS, QUICK))
 @settings(unhurried, max_examples=2)
 @given(**drawn)
 def test_compiled_is_interpreted_on_every_task(name, seed, steps, runs, threads):

@@ -61,6 +61,27 @@ def test_an_agent_forgets_faster_from_now_on_also_after_a_crash(start, tmp_path)
     assert service.call("POST", "/v1/agents", {"name": "pump", "setup": SETUP}).status == 200  # as before the change
 
 
+def test_an_agent_with_another_forgetting_is_another_agent_unless_an_operator_changed_it(start):
+    service = start()
+    service.create("pump", SETUP)
+    other = {"name": "pump", "setup": {**SETUP, "parameters": {"schedule.forgetting": 0.3}}}
+    assert service.call("POST", "/v1/agents", other).status == 409
+    assert service.call("PUT", f"{PATH}/forgetting", {"forgetting": 0.3}).status == 200
+    for document in (other, {"name": "pump", "setup": SETUP}):  # as it is now, and as it was made
+        assert service.call("POST", "/v1/agents", document).status == 200
+
+
+def test_a_repeated_change_needs_the_version_that_it_changed(start):
+    service = start()
+    service.create("pump", SETUP)
+    drive(service, 1, 1, change=60)
+    old = service.call("GET", PATH).headers["etag"]
+    drive(service, 2, 2, change=60)
+    tag = service.call("GET", PATH).headers["etag"]
+    for expected, status in ((old, 412), (tag, 200), (tag, 200), (old, 412), ('"7-0123abcd"', 412)):
+        assert service.call("PUT", f"{PATH}/forgetting", {"forgetting": 0.3}, If_Match=expected).status == status
+
+
 def test_what_is_refused(service):
     service.create("pump", SETUP)
     service.create("other", {**SETUP, "agent": "planner"})

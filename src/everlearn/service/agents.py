@@ -188,7 +188,8 @@ class Agents:
     def create(self, name: str, setup: Setup) -> bool:
         """Create an agent; return whether it is new.  An agent of that name with another setup is a conflict."""
         if name in self.names:
-            there, here = _lasting(self.core(name).setup), _lasting(setup)
+            core = self.core(name)
+            there, here = (_lasting(each, changed=core.changed is not None) for each in (core.setup, setup))
             if there != here:
                 raise Taken(f"there is an agent {name} already, with another setup: {_difference(there, here)}")
             return False
@@ -297,9 +298,10 @@ class Agents:
         self.store.close()
 
 
-def _lasting(setup: Setup) -> dict[str, Any]:
-    """Return the document of a setup without what an operator may have changed since."""
-    parameters = {name: value for name, value in setup.document["parameters"].items() if name != FORGETTING}
+def _lasting(setup: Setup, *, changed: bool) -> dict[str, Any]:
+    """Return the document of a setup without what an operator may have changed since; ``changed`` if one changed it."""
+    left_out = {FORGETTING} if changed else set()
+    parameters = {name: value for name, value in setup.document["parameters"].items() if name not in left_out}
     return {**setup.document, "promotion": None, "parameters": parameters}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from everlearn.durable import audit, control, database, views
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Entry, checksum
+from everlearn.durable.entry import Entry, Kind, checksum
 from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
 from everlearn.errors import InputError, LiveError, SnapshotError
@@ -112,7 +112,21 @@ def change_forgetting(agents: Agents, name: str, forgetting: float, expected: st
     if core.setup.document["parameters"] != parameters:
         require_version(core, expected)
         agents.change_parameters(name, parameters)
+    else:
+        _require_latest_change(agents, core, expected)
     return inspect(agents, name)
+
+
+def _require_latest_change(agents: Agents, core: Core, expected: str | None) -> None:
+    """Raise if an agent is not as expected, unless what followed that version is the latest change of its setup."""
+    try:
+        require_version(core, expected)
+    except Stale:
+        row = _row_after(agents, core, expected or "")
+        if row is None or row.kind != Kind.CHANGE or core.changed is None:
+            raise
+        if row.accepted.changes != core.changed["changes"]:
+            raise
 
 
 def demote(agents: Agents, name: str, expected: str | None = None) -> dict[str, Any]:
