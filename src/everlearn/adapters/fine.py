@@ -150,7 +150,7 @@ def fine_reading(space: Any, points: Callable[[], list[Any]]) -> Reading:
     for each, (low, high) in zip(every, _bounds(every, space, points), strict=True):
         clips = (low, high) != (each.low, each.high)
         box = each.values == 0
-        parts.append(Interval(low, high, levels, clips=clips) if box else range(int(low), int(high) + 1))
+        parts.append(Interval(low, high, levels, clips=clips) if box else range(int(each.low), int(each.high) + 1))
     grid = Points(space, *parts, ordered=[each.values == 0 for each in every])
     return Reading(grid, Levels(space, grid))  # type: ignore[arg-type]
 
@@ -159,7 +159,7 @@ def _bounds(every: list[Coordinate], space: Any, points: Callable[[], list[Any]]
     """Return the bounds of each coordinate, with those that the space does not have from a trial."""
     own = [max(abs(each.low), abs(each.high)) <= FARTHEST for each in every]
     if all(own):
-        return [(each.low, each.high if each.values else max(each.high, each.low + 1e-9)) for each in every]
+        return [(each.low, max(each.high, each.low + max(abs(each.low), 1.0) * 1e-9)) for each in every]
     seen = np.array([flat(space, point) for point in points()])
     least, greatest = seen.min(axis=0), seen.max(axis=0)
     margin = np.maximum((greatest - least) / 2, 1e-3)

@@ -221,6 +221,10 @@ class Agent:
         policy: Table = self._functions.policy(self.knowledge)
         return policy
 
+    def policy_at(self, aleatoric_state: int) -> Table:
+        """Return the row of the policy for one state, for a design that has ``policy_at``."""
+        return self._functions.policy_at(self.knowledge, aleatoric_state)  # type: ignore[no-any-return]
+
     @property
     def values(self) -> Table | None:
         """The stored table by which the agent compares actions, as a writable view.

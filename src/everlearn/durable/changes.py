@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from everlearn.agents.design import UNNAMED
 from everlearn.agents.schedule import LATER
 from everlearn.durable.declaration import OBJECT, is_missing
-from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
+from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, labels_of, places
 from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup, means_another
 from everlearn.errors import Changed, require
+from everlearn.grids import Grid, size_of
 from everlearn.labels import as_label
 from everlearn.registry import settings_text
 
@@ -128,7 +129,11 @@ def compare(before: Fingerprint, after: Fingerprint) -> list[Change]:
 
 def _compare_sets(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
     for key in ("actions", "observations", "states"):
-        old, new = (as_label(fingerprint[key]) for fingerprint in (before, after))
+        old, new = (labels_of(fingerprint[key]) for fingerprint in (before, after))
+        if isinstance(old, Grid) or isinstance(new, Grid):
+            if old != new:
+                yield Change(key, f"the {key} changed: {old!r} became {new!r}", final=True)
+            continue
         old_set, new_set = set(old), set(new)
         clauses = [f"{label!r} is gone" for label in old if label not in new_set]
         clauses += [f"{label!r} is new" for label in new if label not in old_set]
@@ -176,7 +181,7 @@ def _compare_parameters(kind: str, before: dict[str, Any], after: dict[str, Any]
 
 
 def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
-    states = [as_label(label) for label in present["states"]]
+    states = labels_of(present["states"])
     old, new = (
         {**part, "values": [None if index is None else states[index] for index in part["values"]]}
         for part in (before, after)
@@ -185,9 +190,9 @@ def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[C
 
 
 def _compare_function(key: str, what: str, before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
-    sets = [[as_label(label) for label in present[key]] for key in ("states", "actions", "observations")]
+    sets = [labels_of(present[key]) for key in ("states", "actions", "observations")]
     low, high, _ = present["reward"]
-    values = zip(places(map(len, sets)), before["values"], after["values"], strict=True)
+    values = zip(places(map(size_of, sets)), before["values"], after["values"], strict=True)
     differ = [(place, old, new) for place, old, new in values if not _same(old, new, TOLERANCE * (high - low))]
     if differ:
         place, old, new = differ[0]
