@@ -178,9 +178,10 @@ class Grid(Sequence[Label]):
             raise Unread(f"is no list of {len(self.parts)} numbers")
         if len(parts) != len(self.parts):
             raise Unread(f"has length {len(parts)}; give {len(self.parts)} numbers")
+        places = [self._place(part, place) for place, part in enumerate(parts)]
         number = 0
-        for place in range(len(parts) - 1, -1, -1):
-            number = number * self.sizes[place] + self._place(parts[place], place)
+        for place, size in zip(reversed(places), reversed(self.sizes), strict=True):
+            number = number * size + place
         return number
 
     def _place(self, part: Any, place: int) -> int:

@@ -73,7 +73,9 @@ class Points(Grid):
 
     def number(self, label: Any) -> int:
         """Return the number of the label that a point is read as."""
-        if isinstance(label, list | tuple) and len(label) == len(self.parts) and _is_flat(label):
+        if label is None or isinstance(label, str):
+            raise Unread(f"is no point of the observation space, {self._space}")
+        if isinstance(label, list | tuple) and _is_flat(label):
             values = [*label]
         else:
             try:

@@ -164,7 +164,7 @@ def require_table(knowledge: Any) -> None:
     """Raise if there is no row per state, so that no table of all states can be made."""
     if len(knowledge.digits) > 0:
         states = math.prod(int(levels) for levels, _ in knowledge.digits)
-        raise InputError("states", states, "are points of a grid, too many for a table")
+        raise InputError("states", states, "are points of a box, too many for a table; where one is needed, list the states")
 
 
 def all_values(knowledge: Any, weights: Table) -> Table:

@@ -131,8 +131,8 @@ def _compare_sets(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
     for key in ("actions", "observations", "states"):
         old, new = (labels_of(fingerprint[key]) for fingerprint in (before, after))
         if isinstance(old, Grid) or isinstance(new, Grid):
-            if old != new:
-                yield Change(key, f"the {key} changed: {old!r} became {new!r}", final=True)
+            if not _same(before[key], after[key]):
+                yield Change(key, f"the {key} changed: {_first_difference(before[key], after[key])}", final=True)
             continue
         old_set, new_set = set(old), set(new)
         clauses = [f"{label!r} is gone" for label in old if label not in new_set]
@@ -142,6 +142,20 @@ def _compare_sets(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
             yield Change(key, f"the {key} changed: {', '.join([*clauses[:MOST_LABELS], *more])}", final=True)
         elif old != new:
             yield Change(key, f"the {key} come in another order", final=True)
+
+
+def _first_difference(old: Any, new: Any) -> str:
+    """Return in words where two descriptions of a grid first differ."""
+    both = [each if isinstance(each, dict) else dict(enumerate(each)) for each in (old, new) if not _is_leaf(each)]
+    if len(both) == 2 and both[0].keys() == both[1].keys():
+        key = next(key for key in both[0] if not _same(both[0][key], both[1][key]))
+        words = _first_difference(both[0][key], both[1][key])
+        return f"{key} {words}" if isinstance(key, str) and key in ("low", "high") else words
+    return _was(old, new)
+
+
+def _is_leaf(value: object) -> bool:
+    return not isinstance(value, dict | list)
 
 
 def _compare_start_and_range(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
@@ -170,6 +184,8 @@ def _same(value: Any, other: Any, tolerance: float | None = None) -> bool:
         return abs(value - other) <= (TOLERANCE * abs(value) if tolerance is None else tolerance)
     if isinstance(value, list) and isinstance(other, list):
         return len(value) == len(other) and all(map(_same, value, other))
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(_same(value[key], other[key]) for key in value)
     return bool(value == other)
 
 

@@ -61,14 +61,14 @@ def _aleatoric(values: Mapping[str, Any], sets: Sets) -> AleatoricState:
     kind, start = values["aleatoric"], values["start"]
     if isinstance(kind, AleatoricState):
         return kind
+    if isinstance(sets[1], Box):
+        return _box_state(kind, start, sets[1])
     if isinstance(kind, list):
         return _table_state(rows(kind, "aleatoric"), start, sets)
     if kind == GIVEN:
         states = values["states"]
         require(states is not None, "states", None, "list the aleatoric states that will be given")
         return AleatoricState(states[0] if start is None else finder(states, "start")(start), stay, states)
-    if isinstance(sets[1], Box):
-        return _box_state(kind, start, sets[1])
     if kind == "last":
         return last_observation() if start is None else last_observation(start)
     require(start is None, "start", start, "a window begins empty; leave it out")

@@ -119,7 +119,7 @@ class Setup:
         late = self.gives_reward or not self.reward_delay
         require(late, "reward_delay", self.reward_delay, "rewards follow from the setup, so none is late; leave it out")
         self.gives_state = self.document["aleatoric"] == GIVEN
-        self.observes_state = self.gives_state and _same_labels(self.task.observations, self.task.states)
+        self.observes_state = self.gives_state and same_labels(self.task.observations, self.task.states)
         self.explore = _rate(self.values["explore"])
         self.prices = self._prices()
         self.promotion = self.check_promotion(Rule.read(self.values["promotion"]))
@@ -168,7 +168,7 @@ class Setup:
         Neither changes what the agent does, and what it knows and its journal are in indices.
         """
         states = labels_of(before["states"])
-        if not isinstance(states, Grid) and _same_labels(states, self.task.states):
+        if not isinstance(states, Grid) and same_labels(states, self.task.states):
             aleatoric = replace(self.task.aleatoric, states=states)
             self.task = replace(self.task, name=before["name"], aleatoric=aleatoric)
             self.allowed = _allowed(self.values["allowed"], self.task)
@@ -337,7 +337,8 @@ def _labels(given: object, key: str) -> Any:
     return given if isinstance(given, Grid) else check_labels(as_label(listed(given, key)), key)
 
 
-def _same_labels(labels: Any, others: Any) -> bool:
+def same_labels(labels: Any, others: Any) -> bool:
+    """Return whether two sets of labels are equal, whatever their order."""
     listed_both = not isinstance(labels, Grid) and not isinstance(others, Grid)
     return set(labels) == set(others) if listed_both else bool(labels == others)
 
