@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from everlearn.environments.model import Model
     from everlearn.environments.network import Network
     from everlearn.errors import EverlearnError
-    from everlearn.grids import Box
     from everlearn.experiments.experiment import Experiment
+    from everlearn.grids import Box
     from everlearn.page.start import play
     from everlearn.protocol import AgentState, Environment, Experience, ScheduleValues
     from everlearn.randomness import choose, uniform

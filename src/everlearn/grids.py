@@ -51,7 +51,7 @@ class Point(tuple[Any, ...]):
     __slots__ = ()
 
 
-class Unread(KeyError):
+class Unread(KeyError):  # noqa: N818 - reads as what it is
     """A value is no label of a grid; the argument says why."""
 
 
@@ -89,7 +89,7 @@ class Interval(Sequence[float]):
         if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
             raise Unread("is not a number")
         number = float(value)
-        if number != number:  # noqa: PLR0124 - it is not a number
+        if number != number:
             raise Unread("is not a number")
         margin = CLOSE * (self.high - self.low)
         if not (self.clips or self.low - margin <= number <= self.high + margin):
@@ -232,7 +232,7 @@ class Box(Grid):
 
     >>> box = Box(low=[10, 0], high=[30, 1])
     >>> box[box.number([21.3, 0.5])]
-    (21.299, 0.5005)
+    (21.299, 0.50049)
     >>> [25.0, 1.5] in box
     False
 
@@ -290,7 +290,7 @@ def _ends(name: str, given: Any) -> tuple[float, ...]:
     return tuple(map(float, given))
 
 
-def _finder(part: Sequence[Label]) -> Any:
+def _finder(part: Any) -> Any:
     """Return a function from a label of a part to its place."""
     if isinstance(part, Grid):
         return part.number

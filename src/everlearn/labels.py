@@ -1,7 +1,8 @@
 """Labels of actions, observations, memories and aleatoric states: check, encode and show them.
 
-A label is an int, a str, or a tuple of labels; those of a grid may be points with measurements.  That is enough for any finite description, it is hashable, and it has
-one encoding as JSON, in which tuples are lists.  Integers and strings of NumPy are converted.
+A label is an int, a str, or a tuple of labels; those of a grid may be points with measurements.  That is enough for
+any finite description, it is hashable, and it has one encoding as JSON, in which tuples are lists.  Integers and
+strings of NumPy are converted.
 """
 
 from __future__ import annotations

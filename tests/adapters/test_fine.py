@@ -26,7 +26,8 @@ def read(space, point, trial=()):
     reading = fine_reading(space, lambda: list(trial))
     label = reading.read(point)
     assert label in reading.labels
-    return label
+    assert reading.labels[reading.labels.number(label)] == label
+    return tuple(reading.labels.places(reading.labels.number(label)))
 
 
 def test_boxes_have_levels_between_their_bounds():
@@ -67,7 +68,7 @@ def test_what_cannot_be_read_is_refused():
     for load in (-1, 3, 9):
         with pytest.raises(InputError, check=refusal("point", (load, [0.5]))):
             read(spaces.Tuple([spaces.Discrete(3), spaces.Box(0.0, 1.0, (1,))]), (load, [0.5]))
-    for space in (spaces.Box(0, 255, (60,)), spaces.Text(5)):  # of too many bits, and of an unsupported kind
+    for space in (spaces.Box(0, 255, (257,)), spaces.Text(5)):  # of too many coordinates, and of an unsupported kind
         with pytest.raises(InputError, check=refusal("observation space", space)):
             fine_reading(space, list)
 

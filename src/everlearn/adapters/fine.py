@@ -102,7 +102,7 @@ class Observed(Grid):
 
     def __init__(self, points: Grid, rewards: Rewards) -> None:
         self._rewards = rewards
-        super().__init__(points, rewards.texts, MARKS)  # type: ignore[arg-type]  # a grid is used as a tuple
+        super().__init__(points, rewards.texts, MARKS)
 
     def number(self, label: Any) -> int:
         """Return the number of a triple, or of a point alone, if there is only one reward."""
@@ -139,7 +139,7 @@ class Levels:
 
 
 def _inside(part: Any, value: float) -> float:
-    return min(max(value, part.low), part.high) if isinstance(part, Interval) and value == value else value  # noqa: PLR0124
+    return min(max(value, part.low), part.high) if isinstance(part, Interval) and value == value else value
 
 
 def fine_reading(space: Any, points: Callable[[], list[Any]]) -> Reading:

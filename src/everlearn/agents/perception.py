@@ -62,18 +62,19 @@ def inputs(features: object, indexed: IndexedTask) -> tuple[Sight, Table]:
     states = indexed.task.states
     if isinstance(states, Grid) and features == AUTO:
         columns = network_inputs(states)
-        return _columns(columns, states), columns.amounts
+        return seen_in_columns(columns, states), columns.amounts
     return sight(features, indexed), fixed(np.zeros(0))
 
 
 def _sight(chosen: object, states: Sequence[Label]) -> Sight:
     if isinstance(states, Grid):
-        return _columns(tile_coding(chosen, states), states)
+        return seen_in_columns(tile_coding(chosen, states), states)
     made = make_features(chosen, states)
     return Sight(made.table(states), fixed(np.zeros((0, 2), dtype=np.int64)), 0, made.size)
 
 
-def _columns(columns: Columns, grid: Grid) -> Sight:
+def seen_in_columns(columns: Columns, grid: Grid) -> Sight:
+    """Return how the points of a grid are seen through columns of features."""
     strides = [1] * len(grid.sizes) if grid.is_wide else accumulate(grid.sizes[:-1], mul, initial=1)
     digits = fixed(np.array([*zip(grid.sizes, strides, strict=True)], dtype=np.int64))
     return Sight(columns.parts, digits, columns.segment, columns.parts.shape[1] * columns.segment)
@@ -164,7 +165,9 @@ def require_table(knowledge: Any) -> None:
     """Raise if there is no row per state, so that no table of all states can be made."""
     if len(knowledge.digits) > 0:
         states = math.prod(int(levels) for levels, _ in knowledge.digits)
-        raise InputError("states", states, "are points of a box, too many for a table; where one is needed, list the states")
+        raise InputError(
+            "states", states, "are points of a box, too many for a table; where one is needed, list the states"
+        )
 
 
 def all_values(knowledge: Any, weights: Table) -> Table:

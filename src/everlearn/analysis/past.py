@@ -175,7 +175,8 @@ def rewards_of(data: Transitions, task: Task, reward: Reward) -> Table:
     """Return the rewards of transitions by a function, which is called once for each (s, a, o)."""
     sets = (task.states, task.actions, task.observations)
     triples, places, _ = distinct((data.states, data.actions, data.observations), [*map(size_of, sets)])
-    return np.array([reward(task.states[s], task.actions[a], task.observations[o]) for s, a, o in triples])[places]
+    rewards = np.array([reward(task.states[s], task.actions[a], task.observations[o]) for s, a, o in triples])
+    return np.asarray(rewards[places])
 
 
 def distinct(columns: Sequence[Any], sizes: Sequence[int]) -> tuple[list[list[int]], NDArray[Any], NDArray[Any]]:

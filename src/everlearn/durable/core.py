@@ -75,7 +75,7 @@ class Core:
         # Most agents have none of what follows, and a step asks for each: so it is looked up once.
         self._gives_state, self._gives_reward, self._delay = setup.gives_state, setup.gives_reward, setup.reward_delay
         self._prices, self._explore, self._allowed = self.agent.prices, setup.explore, setup.allowed
-        self._wide = MOST_NUMBERED < max(self.agent.indexed.states, self.agent.indexed.observations)
+        self._wide = max(self.agent.indexed.states, self.agent.indexed.observations) > MOST_NUMBERED
         self._remembers = self.agent.design.remember is not None
         self._declared = [name for name, ends in zip(MEASURES, setup.measures, strict=True) if ends is not None]
         self.look_at = NEVER  # the step at which the promotion rule looks at its evidence
@@ -405,7 +405,8 @@ class Core:
         self._prepared = None
         if self._wide:
             names = ("state", "observation", "following")
-            numbers = {name: number_of(kept) for name in names if (kept := getattr(entry, name)) is not None}
+            kept = {name: getattr(entry, name) for name in names}
+            numbers: dict[str, Any] = {name: each and number_of(each) for name, each in kept.items()}
             entry = entry._replace(**numbers)
         if entry.kind in OBSERVATIONS:
             self._observe(entry)

@@ -73,8 +73,8 @@ _PIECE = 1 << 16
 """Bytes of a payload that are turned into text at once."""
 
 
-Stored: TypeAlias = int | str
-"""A number of a state or an observation as it is stored: as text if it has more than 63 bits."""
+Stored: TypeAlias = Any
+"""The number of a state or an observation as it is stored: an int, or text if it has more than 63 bits."""
 
 
 def stored(number: int) -> Stored:
@@ -91,7 +91,7 @@ def stored(number: int) -> Stored:
 
 def number_of(kept: Stored) -> int:
     """Return the number that :func:`stored` was given."""
-    return kept if isinstance(kept, int) else int(kept[1:], 16)
+    return int(kept[1:], 16) if isinstance(kept, str) else kept
 
 
 class Entry(NamedTuple):

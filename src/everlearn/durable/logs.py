@@ -109,7 +109,7 @@ def _point(text: str) -> Any:
     try:
         return as_label(json.loads(text))
     except ValueError:
-        raise InputError("point", text, "give a list of numbers in quotes, as in \"[21.5, 0.3]\"") from None
+        raise InputError("point", text, 'give a list of numbers in quotes, as in "[21.5, 0.3]"') from None
 
 
 def _cell(key: Any, text: Any, finders: dict[str, Any], number: int) -> Any:

@@ -79,7 +79,7 @@ KEYS = {
     "promotion": Key(change=True),
 }
 DEFAULT_OF_BOX = "linear"
-"""The agent of a setup whose observations are a box, if none is named: the default agent needs states that are listed."""
+"""The agent of a setup whose observations are a box, if none is named: the default agent needs listed states."""
 
 MOST_DELAY = 10_000
 """For how many steps a reward may be waited for; what waits is part of every snapshot."""
@@ -99,7 +99,9 @@ class Setup:
         for key in values:
             require(key in KEYS, "setup", key, f"known: {', '.join(KEYS)}")
         normalised = _normalised({**DEFAULTS, **values})
-        self.document = {key: FUNCTION if _is_object(key, value) else _plain(value) for key, value in normalised.items()}
+        self.document = {
+            key: FUNCTION if _is_object(key, value) else _plain(value) for key, value in normalised.items()
+        }
         objects = {key: value for key, value in normalised.items() if key in LABELS or is_missing(self.document[key])}
         self.values = {**self.document, **objects}
         names = (self.values[key] for key in ("task", "agent", "schedule", "parameters"))
@@ -183,6 +185,11 @@ class Setup:
         fine = rule is None or self.prices is None
         remedy = "a rule judges reward per step, and this agent has durations or costs; leave it out"
         require(fine, "promotion", rule and rule.document(), remedy)
+        listed = rule is None or not isinstance(self.task.states, Grid)
+        remedy = (
+            "a rule estimates from states that are listed, and those of this agent are points of a box; leave it out"
+        )
+        require(listed, "promotion", rule and rule.document(), remedy)
         return rule
 
     def check_evidence(self, rule: Rule | None) -> None:
@@ -305,7 +312,9 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
         values["allowed"] = [[state, listed(actions, "allowed")] for state, actions in allowed]
     if values["agent"] is None:
         of_box = isinstance(values["observations"], Box)
-        values["agent"] = DEFAULT_OF_BOX if of_box else default_agent(values["schedule"], split(values["parameters"])["schedule"])
+        values["agent"] = (
+            DEFAULT_OF_BOX if of_box else default_agent(values["schedule"], split(values["parameters"])["schedule"])
+        )
     rule = Rule.read(values["promotion"])
     values["promotion"] = None if rule is None else rule.document()
     if values["task"] is not None:

@@ -115,8 +115,8 @@ class _Columns:
             self.indices.append(np.array(parts, dtype=np.int64))
         except (TypeError, ValueError):
             if any(isinstance(number, str) for part in parts for number in part):
-                remedy = "has more than 62 bits, too many for what reads a journal as arrays; everlearn journal prints it"
-                raise InputError("observation", columns["observation"][0], remedy) from None
+                remedy = "a replay takes points of up to 62 bits, as of a box with 10 coordinates"
+                raise InputError("observations", "a box of more than 62 bits", remedy) from None
             raise Corrupt(f"row {rows[0][0]} or later: an observation without its parts") from None
         if any(columns["payload"]):
             for number, row in enumerate(rows):

@@ -18,7 +18,6 @@ from everlearn.grids import Grid
 from everlearn.labels import show
 from everlearn.tasks.task import Task
 
-
 NO_TABLE = "the states are points of a box, too many for a table of values or actions"
 """What is said in place of a table of all states."""
 
