@@ -146,6 +146,31 @@ def test_compiled_steps_are_interpreted_steps_bit_for_bit(name):
     assert slow.to_bytes() == fast.to_bytes()
 
 
+@pytest.mark.parametrize("name", few(["linear", "q-lambda", "differential-sarsa", "network"], ["q-lambda"]))
+def test_a_wide_environment_runs_compiled_and_interpreted_alike(name):
+    import gymnasium
+
+    from everlearn.engine.stepping import CompiledFunctions
+
+    class Sensors(gymnasium.Env):
+        observation_space = spaces.Box(-1, 1, (30,))
+        action_space = spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return self.np_random.uniform(-1, 1, 30), {}
+
+        def step(self, action):
+            return self.np_random.uniform(-1, 1, 30), float(action), False, False, {}
+
+    task = el.from_gymnasium(Sensors, rewards="0,1")
+    slow, fast = (el.Agent(task, name, seed=1) for _ in range(2))
+    assert slow.task.states.is_wide
+    fast.use(CompiledFunctions(fast.design))
+    assert story(slow, 40) == story(fast, 40)
+    assert slow.to_bytes() == fast.to_bytes()
+
+
 def test_actions_of_a_box_get_levels():
     pendulum = el.from_gymnasium("Pendulum-v1", action_levels=5, reward_levels=20, reward_range=(-17, 0))
     assert pendulum.actions == (0, 1, 2, 3, 4)

@@ -14,7 +14,7 @@ from everlearn.durable.declaration import OBJECT, is_missing
 from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, labels_of, places
 from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup, means_another
 from everlearn.errors import Changed, require
-from everlearn.grids import Grid, size_of
+from everlearn.grids import Grid
 from everlearn.labels import as_label
 from everlearn.registry import settings_text
 
@@ -208,7 +208,7 @@ def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[C
 def _compare_function(key: str, what: str, before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
     sets = [labels_of(present[key]) for key in ("states", "actions", "observations")]
     low, high, _ = present["reward"]
-    values = zip(places(map(size_of, sets)), before["values"], after["values"], strict=True)
+    values = zip(places(sets), before["values"], after["values"], strict=True)
     differ = [(place, old, new) for place, old, new in values if not _same(old, new, TOLERANCE * (high - low))]
     if differ:
         place, old, new = differ[0]

@@ -37,6 +37,9 @@ from everlearn.tasks.task import Task
 MOST_VALUES = 10_000
 """The most values of f and of r that are recorded: all, or so many evenly spaced ones."""
 
+MOST_OF_A_GRID = 1_000
+"""The same if states or observations are a grid, whose labels take longer to compute."""
+
 MOST_OUTCOMES = 300
 """The most outcomes of the dynamics that are recorded, from the first memory on."""
 
@@ -97,11 +100,12 @@ def labels_of(document: Any) -> Any:
     return read_grid(document) if isinstance(document, dict) else as_label(list(document))
 
 
-def places(sizes: Iterable[int]) -> Iterable[int]:
+def places(sets: Iterable[Labels]) -> Iterable[int]:
     """Return which values of a function over (state, action, observation) are recorded, numbered in this order."""
-    states, actions, observations = sizes
-    total = states * actions * observations
-    return range(total) if total <= MOST_VALUES else [k * total // MOST_VALUES for k in range(MOST_VALUES)]
+    known = list(sets)
+    total = math.prod(map(size_of, known))
+    most = MOST_OF_A_GRID if any(isinstance(labels, Grid) for labels in known) else MOST_VALUES
+    return range(total) if total <= most else [k * total // most for k in range(most)]
 
 
 def labels_at(place: int, states: Labels, actions: Labels, observations: Labels) -> tuple[Label, Label, Label]:
@@ -113,7 +117,7 @@ def labels_at(place: int, states: Labels, actions: Labels, observations: Labels)
 
 def _table(task: Task, function: Callable[..., Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
     sets = (task.states, task.actions, task.observations)
-    recorded = places(map(size_of, sets))
+    recorded = places(sets)
     values = [_value(lambda labels: convert(function(*labels)), labels_at(place, *sets)) for place in recorded]
     return {"values": values, "source": None if isinstance(recorded, range) else _source(function)}
 
