@@ -240,7 +240,7 @@ class Box(Grid):
 
     def __init__(self, low: Sequence[float], high: Sequence[float]) -> None:
         self.low, self.high = _ends("low", low), _ends("high", high)
-        require(len(self.low) == len(self.high), "high", list(self.high), f"give {len(self.low)} numbers, as in low")
+        require(len(self.low) == len(self.high), "high", list(self.high), "give as many numbers as in low")
         require(0 < len(self.low) <= MOST_PARTS, "low", list(self.low), f"give from 1 to {MOST_PARTS} numbers")
         levels = levels_for(len(self.low))
         for place, (least, greatest) in enumerate(zip(self.low, self.high, strict=True), 1):

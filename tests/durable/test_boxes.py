@@ -140,7 +140,7 @@ def test_what_needs_a_table_says_so(tmp_path):
             agent.report()
         with pytest.raises(InputError, check=refusal("agent")):
             el.evaluate(tmp_path, "on")
-    with pytest.raises(InputError, check=refusal("number of labels")):
+    with pytest.raises(InputError, check=refusal("allowed")):
         el.live(tmp_path / "other", **ROOM, allowed={"warm": ["off"]})
 
 

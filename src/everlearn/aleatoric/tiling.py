@@ -63,7 +63,8 @@ def tile_coding(name: object, grid: Grid) -> Columns:
             groups = [*alone, *pairwise(places)]
     shifts = _shifts(grid, groups, tilings)
     columns = [(group, k) for group, number in zip(groups, shifts, strict=True) for k in range(number)]
-    many = f"gives {len(columns)} tilings of {len(sizes)} coordinates, and at most {MOST_TILINGS} are taken; {REMEDY}"
+    fewer = "give fewer, as in tiles:4:8, fewer coordinates, or the agent network"
+    many = f"makes {len(columns)} tilings of {len(sizes)} coordinates, at most {MOST_TILINGS}; {fewer}"
     require(len(columns) <= MOST_TILINGS, "features", name, many)
     parts = np.zeros((sum(grid.sizes), len(columns)), dtype=np.int64)
     for j, (group, k) in enumerate(columns):

@@ -370,6 +370,8 @@ def _allowed(given: object, task: Task) -> dict[int, int]:
     """Return the masks of allowed actions, by the indices of the states that restrict them."""
     if given is None:
         return {}
+    remedy = "is by state, and the states are points of a box; pass allowed with each call of act"
+    require(not isinstance(task.states, Grid), "allowed", given, remedy)
     require(isinstance(given, list), "allowed", given, "give a mapping, or rows [state, [actions]]")
     state, action = finder(task.states, "state in allowed"), finder(task.actions, "action in allowed")
     states, actions = ({label: index for index, label in enumerate(labels)} for labels in (task.states, task.actions))
