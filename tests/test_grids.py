@@ -74,29 +74,18 @@ def test_a_point_may_be_a_list_a_tuple_or_an_array(point):
 
 
 @pytest.mark.parametrize(
-    ("point", "why"),
+    "point",
     [
-        ([math.nan, 0], "coordinate 1 is not a number"),
-        ([20, np.float64("nan")], "coordinate 2 is not a number"),
-        ([20, math.inf], "coordinate 2 lies outside -1 to 1"),
-        ([20, 1.01], "coordinate 2 lies outside -1 to 1"),
-        (["20", 0], "coordinate 1 is not a number"),
-        ([True, 0], "coordinate 1 is not a number"),
-        ([None, 0], "coordinate 1 is not a number"),
-        ([[20], 0], "coordinate 1 is not a number"),
-        ([20], "has length 1; give 2 numbers"),
-        ([20, 0, 0], "has length 3; give 2 numbers"),
-        ("ab", "is no list of 2 numbers"),
-        ({"low": 3}, "is no list of 2 numbers"),
-        (20.0, "is no list of 2 numbers"),
-        (None, "is no list of 2 numbers"),
+        *([math.nan, 0], [20, np.float64("nan")], [20, math.inf], [20, 1.01], [9.9, 0]),
+        *(["20", 0], [True, 0], [None, 0], [[20], 0], [20], [20, 0, 0]),
+        *("ab", {"low": 3}, 20.0, None, np.array(20.0), np.array([[20.0, 0.0]])),
     ],
+    ids=repr,
 )
-def test_why_a_point_is_none_of_a_box(point, why):
+def test_what_is_no_point_of_a_box(point):
     assert point not in BOX
-    with pytest.raises(Unread) as error:
+    with pytest.raises(Unread):
         BOX.number(point)
-    assert error.value.args[0].startswith(why)
 
 
 def test_rounding_errors_at_the_bounds_are_no_error():

@@ -12,7 +12,7 @@ import everlearn as el
 from everlearn.durable.checking import check
 from everlearn.durable.core import Core
 from everlearn.durable.repair import repair
-from everlearn.errors import AleatoricStateError, Changed, InputError, ObservationError
+from everlearn.errors import AleatoricStateError, Changed, Conflict, InputError, ObservationError
 from tests.durable.worlds import whole
 from tests.refusal import has, refusal
 
@@ -70,7 +70,7 @@ def test_a_step_that_is_told_again_changes_nothing(tmp_path):
     with el.live(tmp_path, **ROOM) as agent:
         agent.observe([21.3, 0.5], "on", 0.5, step=1)
         assert agent.observe([21.3, 0.5], "on", 0.5, step=1) == 0.5
-        with pytest.raises(el.EverlearnError, match="recorded with other content"):
+        with pytest.raises(Conflict, check=has(step=1, field="observation")):
             agent.observe([25.0, 0.5], "on", 0.5, step=1)
         assert agent.step == 1
 
@@ -166,6 +166,10 @@ def test_a_replay_learns_what_the_agent_learned(tmp_path):
     el.replay(tmp_path / "agent", agent="linear")
 
 
+def of_first_row(error: InputError) -> bool:
+    return error.argument.startswith("row 1 of the log")
+
+
 def test_a_log_has_points(tmp_path):
     rows = [([21.5, 0.25], "on", 0.5), ((22.5, 0.0), "off", 0.25)]
     (tmp_path / "log.csv").write_text('observation,action,reward\n"[21.5, 0.25]",on,0.5\n"[22.5, 0.0]",off,0.25\n')
@@ -177,7 +181,7 @@ def test_a_log_has_points(tmp_path):
     assert agents[0] == agents[1]
     for cell in ('"[21.5, 2.0]"', "21.5", "warm"):
         (tmp_path / "log.csv").write_text(f"observation,action,reward\n{cell},on,0.5\n")
-        with el.live(tmp_path / "file") as agent, pytest.raises(InputError, match="row 1 of the log"):
+        with el.live(tmp_path / "file") as agent, pytest.raises(InputError, check=of_first_row):
             agent.warm_start(tmp_path / "log.csv")
 
 
