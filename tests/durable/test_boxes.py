@@ -205,6 +205,21 @@ def test_a_wide_box_is_kept_whole(tmp_path):
         el.replay(tmp_path)
 
 
+def test_the_points_of_a_wide_box_are_told_apart(tmp_path):
+    setup = {**ROOM, "observations": el.Box([0] * 40, [1] * 40), "agent": "q-lambda", "start": [0.1] * 40}
+    right = {0.1: "on", 0.9: "off"}
+    here = 0.1
+    with el.live(tmp_path, **setup) as agent:
+        for step in range(80):
+            action, following = ROOM["actions"][step // 2 % 2], 0.9 if here == 0.1 else 0.1
+            agent.observe([following] * 40, action, float(action == right[here]))
+            here = following
+        for place, action in right.items():
+            agent.freeze()
+            agent.observe([place] * 40, "on", 0.5)
+            assert agent.act() == action
+
+
 def test_a_damaged_file_is_repaired(tmp_path):
     import sqlite3
 
