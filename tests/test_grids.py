@@ -88,6 +88,13 @@ def test_what_is_no_point_of_a_box(point):
         BOX.number(point)
 
 
+def test_bounds_of_a_trial_clip_and_nothing_is_no_number():
+    interval = Interval(0, 1, 8, clips=True)
+    assert [interval.place(value) for value in (-math.inf, -3, 3, math.inf)] == [0, 0, 7, 7]
+    with pytest.raises(Unread):
+        interval.place(math.nan)
+
+
 def test_rounding_errors_at_the_bounds_are_no_error():
     assert BOX.places(BOX.number([30.0000001, -1.0000001])) == [1023, 0]
 
