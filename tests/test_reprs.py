@@ -57,6 +57,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "AleatoricState": lambda: el.window(2),
     "Client": lambda: el.Client("http://user:secret@127.0.0.1:9/base", "pump", token="secret", fallback="off"),
     "Design": lambda: el.Agent(random_mdp(1), "always", parameters={"agent.policy": [[0.2, 0.3, 0.5]] * 3}).design,
+    "Box": lambda: el.Box([0], [1]),
     "Environment": Pendulum,
     "Evaluation": evaluation,
     "EverlearnError": lambda: el.EverlearnError("something is wrong"),

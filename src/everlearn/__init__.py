@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from everlearn.environments.network import Network
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
+    from everlearn.grids import Box
     from everlearn.page.start import play
     from everlearn.protocol import AgentState, Environment, Experience, ScheduleValues
     from everlearn.randomness import choose, uniform
@@ -59,6 +60,7 @@ _WHERE = {
     "AgentState": "protocol",
     "AleatoricPolicy": "agents.policies",
     "AleatoricState": "aleatoric.state",
+    "Box": "grids",
     "Client": "client",
     "Design": "agents.design",
     "Environment": "protocol",
@@ -116,6 +118,7 @@ __all__ = [
     "AgentState",
     "AleatoricPolicy",
     "AleatoricState",
+    "Box",
     "Client",
     "Design",
     "Environment",

@@ -1,7 +1,8 @@
 """Labels of actions, observations, memories and aleatoric states: check, encode and show them.
 
-A label is an int, a str, or a tuple of labels.  That is enough for any finite description, it is hashable, and it has
-one encoding as JSON, in which tuples are lists.  Integers and strings of NumPy are converted.
+A label is an int, a str, or a tuple of labels; those of a grid may be points with measurements.  That is enough for
+any finite description, it is hashable, and it has one encoding as JSON, in which tuples are lists.  Integers and
+strings of NumPy are converted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.errors import LabelError
-from everlearn.grids import Grid
+from everlearn.grids import Grid, Point
 from everlearn.protocol import Label
 
 
@@ -45,7 +46,7 @@ def is_label(value: Any) -> bool:
     """Return whether a value is a label."""
     kind = type(value)
     if kind is not tuple:
-        return kind is int or kind is str
+        return kind is int or kind is str or kind is Point
     for part in value:  # a plain loop is fastest, and every memory of a table is checked
         kind = type(part)
         if kind is not int and kind is not str and not is_label(part):

@@ -26,7 +26,8 @@ def read(space, point, trial=()):
     reading = fine_reading(space, lambda: list(trial))
     label = reading.read(point)
     assert label in reading.labels
-    return label
+    assert reading.labels[reading.labels.number(label)] == label
+    return tuple(reading.labels.places(reading.labels.number(label)))
 
 
 def test_boxes_have_levels_between_their_bounds():
@@ -67,7 +68,7 @@ def test_what_cannot_be_read_is_refused():
     for load in (-1, 3, 9):
         with pytest.raises(InputError, check=refusal("point", (load, [0.5]))):
             read(spaces.Tuple([spaces.Discrete(3), spaces.Box(0.0, 1.0, (1,))]), (load, [0.5]))
-    for space in (spaces.Box(0, 255, (60,)), spaces.Text(5)):  # of too many bits, and of an unsupported kind
+    for space in (spaces.Box(0, 255, (257,)), spaces.Text(5)):  # of too many coordinates, and of an unsupported kind
         with pytest.raises(InputError, check=refusal("observation space", space)):
             fine_reading(space, list)
 
@@ -142,6 +143,31 @@ def test_compiled_steps_are_interpreted_steps_bit_for_bit(name):
     slow, fast = (el.Agent(task, name, seed=1) for _ in range(2))
     fast.use(CompiledFunctions(fast.design))
     assert story(slow, 150) == story(fast, 150)
+    assert slow.to_bytes() == fast.to_bytes()
+
+
+@pytest.mark.parametrize("name", few(["linear", "q-lambda", "differential-sarsa", "network"], ["q-lambda"]))
+def test_a_wide_environment_runs_compiled_and_interpreted_alike(name):
+    import gymnasium
+
+    from everlearn.engine.stepping import CompiledFunctions
+
+    class Sensors(gymnasium.Env):
+        observation_space = spaces.Box(-1, 1, (30,))
+        action_space = spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return self.np_random.uniform(-1, 1, 30), {}
+
+        def step(self, action):
+            return self.np_random.uniform(-1, 1, 30), float(action), False, False, {}
+
+    task = el.from_gymnasium(Sensors, rewards="0,1")
+    slow, fast = (el.Agent(task, name, seed=1) for _ in range(2))
+    assert slow.task.states.is_wide
+    fast.use(CompiledFunctions(fast.design))
+    assert story(slow, 40) == story(fast, 40)
     assert slow.to_bytes() == fast.to_bytes()
 
 

@@ -307,24 +307,6 @@ MISTAKES: list[Mistake] = [
     made("late rewards for an agent that defers learning", "agent='differential-sarsa', reward_delay=5",
          "reward_delay: 'differential-sarsa'; this agent cannot learn from rewards that come late; "
          "choose another, such as q-lambda"),
-    script(
-        "a task whose states are too many to list",
-        "import everlearn as el\n\nel.live('agent', 'gymnasium:CartPole-v1', agent='linear')\n",
-        "task: 'gymnasium:CartPole-v1'; its states or observations are too many to list; "
-        "use fewer, as with task.discretiser=quantile, or drive el.Agent",
-    ),
-    script(
-        "an agent that sees more states than can be listed",
-        "import everlearn as el\n\ncar = el.from_gymnasium('MountainCar-v0', rewards=-1)\n"
-        "el.live('agent', car, agent='network')\n",
-        "task: 'gymnasium:MountainCar-v0'; its states or observations are too many to list; "
-        "use fewer, as with task.discretiser=quantile, or drive el.Agent",
-    ),
-    script(
-        "a durable agent for a board that is too large to list",
-        "import everlearn as el\n\nel.live('agent', 'catch', agent='linear')\n",
-        "task: 'catch'; its states or observations are too many to list; drive el.Agent",
-    ),
     made("states for an aleatoric state that is not given", "states=['low', 'high']",
          "states: ['low', 'high']; are used only if aleatoric is \"given\"; leave it out"),
     made("a parameter of a task without a task", "parameters={'task.window': 6}",

@@ -14,7 +14,7 @@ import pytest
 import everlearn as el
 from everlearn.durable.checking import check
 from tests.boundary.runner import Runner
-from tests.durable import killed_shadow
+from tests.durable import killed_box, killed_shadow
 from tests.durable.worlds import advance, whole
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +59,18 @@ def chaos(runner: Runner, directory: Path, kills: int, seed: int) -> None:
 
 def test_killed_a_few_times(runner, tmp_path):
     chaos(runner, tmp_path / "killed", 4, seed=1)
+
+
+def test_killed_while_it_observes_points_of_a_box(runner, tmp_path):
+    killed, moments = tmp_path / "killed", random.Random(5)
+    for _ in range(4):
+        run_until_killed(runner, killed, moments.randrange(60), "killed_box")
+    with el.live(killed) as agent, el.live(tmp_path / "steady", **killed_box.SETUP) as steady:
+        last = max(agent.step, 100)
+        for each in (agent, steady):
+            killed_box.advance(each, last)
+        assert whole(agent.core) == whole(steady.core)
+    assert check(killed).sound
 
 
 @pytest.mark.soak

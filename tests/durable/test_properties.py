@@ -68,12 +68,52 @@ LIVES = {
 def test_interrupted_is_uninterrupted(design, every, explore, operations):
     """Do the same to two agents, of which one is interrupted, and compare them after each."""
     setup = {"task": "service-station", "agent": design, "seed": 4, "snapshot_every": every, "explore": explore}
+    do_and_interrupt(setup, operations)
+
+
+BOXES = {
+    "narrow": el.Box([-1.2, -0.07], [0.6, 0.07]),
+    "wide": el.Box([0.0] * 14, [1.0] * 14),
+}
+"""A box whose points are numbers of 64 bits, and one with more points than that."""
+
+
+def measured(box: el.Box, operation: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return an operation in which every observation is a point of a box, with a reward."""
+    shares = dict(zip(OBSERVATIONS, (0.0, 0.3, 0.4, 1.0), strict=True))
+
+    def point(label: str) -> list[float]:
+        return [low + (high - low) * shares[label] for low, high in zip(box.low, box.high, strict=True)]
+
+    if operation[0] == "observe":
+        return ("observe", point(operation[1]), operation[2], 0.25)
+    if operation[0] == "warm_start":
+        return ("warm_start", [(point(label), action, 0.5) for label, action in operation[1]])
+    return operation
+
+
+@law(
+    10,
+    **LIVES
+    | {
+        "design": st.sampled_from(["linear", "q-lambda", "differential-sarsa", "network"]),
+        "box": st.sampled_from([*BOXES]),
+    },
+)
+def test_interrupted_is_uninterrupted_in_a_box(design, box, every, explore, operations):
+    setup = {"actions": ACTIONS, "observations": BOXES[box], "reward_range": (0, 1), "agent": design, "seed": 4}
+    measures = [(measured(BOXES[box], operation), then) for operation, then in operations]
+    do_and_interrupt({**setup, "snapshot_every": every, "explore": explore}, measures)
+
+
+def do_and_interrupt(setup: dict[str, Any], operations: list[tuple[Any, str]]) -> None:
+    """Do the same to two agents, of which one is interrupted, and compare them after each."""
     with tempfile.TemporaryDirectory(dir=place()) as folder:
         base = Path(folder)
         saved = base / "state.npz"
-        donor = el.Agent("service-station", design, seed=9)
-        donor.observe("arrival", executed="slow")
-        donor.save(saved)
+        with el.live(base / "donor", **{**setup, "seed": 9}) as donor:
+            do(donor, next((each for each, _ in operations if each[0] == "observe"), ("learn",)), saved)
+            donor.save(saved)
         steady, broken = el.live(base / "steady", **setup), el.live(base / "0", **setup)
         asked = None
         for number, (operation, then) in enumerate(operations, 1):

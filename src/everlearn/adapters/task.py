@@ -33,7 +33,7 @@ from typing import Any
 
 from everlearn.adapters.boxes import Boxes
 from everlearn.adapters.discretisers import Discretiser
-from everlearn.adapters.fine import fine_reading
+from everlearn.adapters.fine import Observed, fine_reading
 from everlearn.adapters.making import OWN, Maker, gymnasium, identity, read_options
 from everlearn.adapters.rewards import CLOSE, Rewards, listed_rewards, read_numbers, read_range, rounded_rewards
 from everlearn.adapters.spaces import Reading, actions_of, reading
@@ -235,7 +235,7 @@ def _observed(environment: Any, boxes: Boxes, trial: Trial) -> Reading:
 
 def _observations(observed: Reading, paid: Rewards) -> tuple[Label, ...]:
     if isinstance(observed.labels, Grid):
-        return Grid(observed.labels, paid.texts, MARKS)  # type: ignore[return-value]  # it is used as a tuple
+        return Observed(observed.labels, paid)  # type: ignore[return-value]  # it is used as a tuple
     number = len(observed.labels) * len(paid.texts) * len(MARKS)
     remedy = f"give fewer bins or reward levels, for at most {MOST_OBSERVATIONS:,}"
     require(number <= MOST_OBSERVATIONS, "number of observations", number, remedy)

@@ -15,6 +15,7 @@ from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.guard import Guard, build_knowledge
 from everlearn.agents.knowledge import copied, stored_arrays
+from everlearn.agents.perception import Places
 from everlearn.agents.prices import Prices, restore_prices
 from everlearn.agents.schedule import LATER
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, check_parts, pack, read_file, unpack
@@ -91,7 +92,8 @@ class Agent:
         self.task = self.design.seen(task_spec.make())
         self.indexed = IndexedTask(self.task)
         self.seed, self.run = whole(seed, "seed"), whole(run, "run")
-        self._functions: Any = Guard(self.design, self.indexed, self.run) if self.design.own else self.design
+        functions: Any = Guard(self.design, self.indexed, self.run) if self.design.own else self.design
+        self._functions = self._placed(functions)
         self.knowledge = build_knowledge(self.design, self.indexed)
         self.t = 0
         self.situation = self.indexed.start
@@ -124,7 +126,12 @@ class Agent:
 
     def use(self, functions: Any) -> None:
         """Replace the functions of the design by equivalent ones, such as compiled ones."""
-        self._functions, self._tables = functions, self._knowledge
+        self._functions, self._tables = self._placed(functions), self._knowledge
+
+    def _placed(self, functions: Any) -> Any:
+        """Return functions that take the numbers of states as they are."""
+        states: object = self.task.states
+        return Places(functions, states) if isinstance(states, Grid) and states.is_wide else functions
 
     @property
     def knowledge(self) -> Any:
@@ -134,7 +141,8 @@ class Agent:
     @knowledge.setter
     def knowledge(self, knowledge: Any) -> None:
         self._knowledge = knowledge
-        plain = self._functions is self.design  # neither guarded nor compiled
+        functions = getattr(self._functions, "within", self._functions)
+        plain = functions is self.design  # neither guarded nor compiled
         self._tables = by_field(knowledge) if plain else knowledge  # the same numbers, for act and learn
 
     def act(self) -> Label:
@@ -212,6 +220,10 @@ class Agent:
             raise InputError("policy", self.design.name, "this design has no policy function")
         policy: Table = self._functions.policy(self.knowledge)
         return policy
+
+    def policy_at(self, aleatoric_state: int) -> Table:
+        """Return the row of the policy for one state, for a design that has ``policy_at``."""
+        return self._functions.policy_at(self.knowledge, aleatoric_state)  # type: ignore[no-any-return]
 
     @property
     def values(self) -> Table | None:

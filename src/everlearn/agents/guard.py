@@ -42,7 +42,8 @@ UNSOUND = {"divide": "raise", "invalid": "raise", "over": "ignore"}
 def build_knowledge(design: Design, indexed: IndexedTask) -> Knowledge:
     """Return the initial knowledge of a design; that of a user's own design is checked and not shared."""
     if isinstance(indexed.task.states, Grid) and not design.features:
-        remedy = "needs a table; give an agent with features, such as linear, or task.discretiser=quantile"
+        fewer = ", or task.discretiser=quantile" if indexed.task.name.startswith("gymnasium:") else ""
+        remedy = f"needs a table; give an agent with features, such as linear{fewer}"
         raise InputError("agent", design.name, remedy)
     return Guard(design, indexed).build() if design.own else design.build(indexed)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,9 @@ class AleatoricState:
 
     def __post_init__(self) -> None:
         require(callable(self.update), "update", self.update, "give a function of (s, action, observation)")
-        object.__setattr__(self, "start", check_label(self.start, "start of the aleatoric state"))
+        where = "start of the aleatoric state"
+        start = check_label(self.start, where) if not isinstance(self.states, Grid) else _read(self.start, self.states)
+        object.__setattr__(self, "start", start)
 
     def __repr__(self) -> str:
         name = getattr(self.update, "__name__", type(self.update).__name__)
@@ -122,6 +125,14 @@ class AleatoricState:
                 remedy = "so many states were reached; keep less, such as a shorter window, or list them with states="
                 raise AleatoricStateError("aleatoric state", len(states), remedy)
         return tuple(states)
+
+
+def _read(start: Any, grid: Grid) -> Label:
+    """Return the label of a grid that a point is read as."""
+    try:
+        return grid[grid.number(start)]  # type: ignore[no-any-return]
+    except KeyError as error:
+        raise AleatoricStateError("start of the aleatoric state", start, f"{error.args[0]}") from None
 
 
 def last_observation(start: Label = START) -> AleatoricState:

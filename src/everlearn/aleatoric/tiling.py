@@ -6,14 +6,15 @@ all (:mod:`everlearn.agents.perception`).
 
 *Tile coding* (Sutton and Barto, 2018, Section 9.5.4): a tiling cuts each ordered coordinate into tiles of equal width,
 and each further tiling is shifted a little.  Coordinates that are not ordered are told apart exactly.  A tiling covers
-all coordinates if it then has at most ``MOST_TILES`` tiles; otherwise there are tilings of every pair of coordinates,
-since tiles of many coordinates would hardly ever be seen twice.
+all coordinates if it then has at most ``MOST_TILES`` tiles; otherwise there are tilings of every coordinate and of
+every pair, since tiles of many coordinates would hardly ever be seen twice.  If that would be more than
+``MOST_TILINGS``, only neighbours are paired, so that up to 64 coordinates can be seen.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,6 @@ class Columns(NamedTuple):
     """What each level of each coordinate adds to the index of each feature, and the number of features per column."""
 
     parts: NDArray[np.int64]
-    digits: NDArray[np.int64]
     segment: int
     amounts: NDArray[np.float64]
     """For each level the input of a network; empty if all inputs are 1."""
@@ -57,10 +57,15 @@ def tile_coding(name: object, grid: Grid) -> Columns:
     places = range(len(sizes))
     groups: list[tuple[int, ...]] = [tuple(places)]
     if math.prod(sizes) > MOST_TILES:
-        groups, tilings = [*((c,) for c in places), *combinations(places, 2)], max(1, tilings // 4)
-    shifts = [tilings if any(grid.ordered[c] for c in group) else 1 for group in groups]  # others would be alike
+        alone, tilings = [(c,) for c in places], max(1, tilings // 4)
+        groups = [*alone, *combinations(places, 2)]
+        if sum(_shifts(grid, groups, tilings)) > MOST_TILINGS:
+            groups = [*alone, *pairwise(places)]
+    shifts = _shifts(grid, groups, tilings)
     columns = [(group, k) for group, number in zip(groups, shifts, strict=True) for k in range(number)]
-    require(len(columns) <= MOST_TILINGS, "features", name, f"gives {len(columns)} tilings; {REMEDY}")
+    fewer = "give fewer, as in tiles:4:8, fewer coordinates, or the agent network"
+    many = f"makes {len(columns)} tilings of {len(sizes)} coordinates, at most {MOST_TILINGS}; {fewer}"
+    require(len(columns) <= MOST_TILINGS, "features", name, many)
     parts = np.zeros((sum(grid.sizes), len(columns)), dtype=np.int64)
     for j, (group, k) in enumerate(columns):
         stride = 1
@@ -71,7 +76,12 @@ def tile_coding(name: object, grid: Grid) -> Columns:
             parts[_rows(grid, c), j] = tile.astype(np.int64) * stride
             stride *= sizes[c]
     segment = max(math.prod(sizes[c] for c in group) for group in groups)
-    return Columns(fixed(parts), _digits(grid), min(segment, MOST_TILES), fixed(np.zeros(0)))
+    return Columns(fixed(parts), min(segment, MOST_TILES), fixed(np.zeros(0)))
+
+
+def _shifts(grid: Grid, groups: list[tuple[int, ...]], tilings: int) -> list[int]:
+    """Return the number of tilings of each group of coordinates: shifted tilings of unordered ones would be alike."""
+    return [tilings if any(grid.ordered[c] for c in group) else 1 for group in groups]
 
 
 def network_inputs(grid: Grid) -> Columns:
@@ -83,16 +93,12 @@ def network_inputs(grid: Grid) -> Columns:
         else:
             parts[_rows(grid, c), c] = np.arange(size)
     segment = max(1 if each else size for each, size in zip(grid.ordered, grid.sizes, strict=True))
-    return Columns(fixed(parts), _digits(grid), segment, fixed(amounts))
+    return Columns(fixed(parts), segment, fixed(amounts))
 
 
 def _rows(grid: Grid, c: int) -> slice:
     first = sum(grid.sizes[:c])
     return slice(first, first + grid.sizes[c])
-
-
-def _digits(grid: Grid) -> NDArray[np.int64]:
-    return fixed(np.array(grid.sizes, dtype=np.int64))
 
 
 def _read(name: object) -> tuple[int, int]:

@@ -28,6 +28,7 @@ from everlearn.durable.transitions import Transitions, read_transitions, step_ra
 from everlearn.durable.views import policy_table as greedy_policy
 from everlearn.environments.pure import as_number
 from everlearn.errors import LiveError, require
+from everlearn.grids import Grid
 from everlearn.labels import counted, show
 from everlearn.protocol import Table
 from everlearn.registry import locate
@@ -169,8 +170,15 @@ def evaluate(
     return judge(data, task, table, level, limits, text)
 
 
+def require_listed(task: Task, name: str) -> None:
+    """Raise if the states of an agent are points of a box: an estimate is a sum over states that are listed."""
+    remedy = "has states that are points of a box, and an estimate needs states that are listed"
+    require(not isinstance(task.states, Grid), "agent", name, remedy)
+
+
 def require_per_step(setup: Setup, name: str) -> None:
-    """Raise if an agent has durations: what is estimated is the reward per step."""
+    """Raise if an agent has durations, or a box of states: what is estimated is reward per step, from a table."""
+    require_listed(setup.task, name)
     remedy = "has durations, and what is estimated is reward per step; to ignore them: setup={'durations': None}"
     require(setup.measures[0] is None, "agent", name, remedy)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +17,13 @@ from everlearn.durable.core import Core
 from everlearn.durable.entry import Outcome
 from everlearn.durable.logs import outcome_of, read_log
 from everlearn.durable.reader import opened
-from everlearn.durable.setup import Setup
+from everlearn.durable.setup import Setup, same_labels
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.engine.studying import Lessons
 from everlearn.environments.pure import as_number
 from everlearn.errors import EverlearnError, InputError, LiveError, require
 from everlearn.files import expanded
+from everlearn.grids import MOST_NUMBERED, Grid, size_of
 from everlearn.protocol import Label, Table
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
@@ -118,15 +119,15 @@ def retell(past: Past, setup: Setup) -> Transitions:
     start of a log), it jumps there.  Given states and rewards are those that are recorded.
     """
     indexed, data = IndexedTask(setup.task), past.data
-    actions = _numbers(past.task.actions, indexed.action)[data.actions]
-    observations = _numbers(past.task.observations, indexed.observation)[data.observations]
+    actions = _numbers(past.task.actions, indexed.action, data.actions)
+    observations = _numbers(past.task.observations, indexed.observation, data.observations)
     moved = data._replace(actions=actions, observations=observations)
     if setup.gives_state:
-        recorded = _numbers(past.task.states, indexed.state)
-        moved = moved._replace(states=recorded[data.states], following=recorded[data.following])
+        recorded = [_numbers(past.task.states, indexed.state, part) for part in (data.states, data.following)]
+        moved = moved._replace(states=recorded[0], following=recorded[1])
     else:
-        same = bool(past.stored) and set(past.task.states) == set(setup.task.states)
-        jumps = _jumps(data, _numbers(past.task.states, indexed.state)) if same else {}
+        same = bool(past.stored) and same_labels(past.task.states, setup.task.states)
+        jumps = _jumps(data, _numbers(past.task.states, indexed.state, data.states)) if same else {}
         states, following = _walk(indexed, moved, jumps)
         moved = moved._replace(states=states, following=following)
     if not setup.gives_reward:
@@ -137,14 +138,18 @@ def retell(past: Past, setup: Setup) -> Transitions:
     return moved
 
 
-def _numbers(labels: tuple[Label, ...], find: Any) -> NDArray[np.int64]:
-    return np.array([find(label) for label in labels], dtype=np.int64)
+def _numbers(labels: tuple[Label, ...], find: Any, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what ``find`` says of the labels at some places; every label must be known, unless they are a grid."""
+    if not isinstance(labels, Grid):
+        return np.array([find(label) for label in labels], dtype=np.int64)[places]
+    distinct, inverse = np.unique(places, return_inverse=True)
+    return np.array([find(labels[place]) for place in distinct.tolist()], dtype=np.int64)[inverse]
 
 
 def _jumps(data: Transitions, recorded: NDArray[np.int64]) -> dict[int, int]:
     """Return the places where the recorded state is not the one that followed the step before, with the states."""
     places = [0, *(np.flatnonzero(data.states[1:] != data.following[:-1]) + 1).tolist()]
-    return {place: int(recorded[data.states[place]]) for place in places}
+    return {place: int(recorded[place]) for place in places}
 
 
 def _walk(
@@ -168,12 +173,23 @@ def _walk(
 
 def rewards_of(data: Transitions, task: Task, reward: Reward) -> Table:
     """Return the rewards of transitions by a function, which is called once for each (s, a, o)."""
-    codes = (data.states * len(task.actions) + data.actions) * len(task.observations) + data.observations
-    distinct, places = np.unique(codes, return_inverse=True)
-    pairs, observations = np.divmod(distinct, len(task.observations))
-    states, actions = np.divmod(pairs, len(task.actions))
-    triples = zip(states.tolist(), actions.tolist(), observations.tolist(), strict=True)
-    return np.array([reward(task.states[s], task.actions[a], task.observations[o]) for s, a, o in triples])[places]
+    sets = (task.states, task.actions, task.observations)
+    triples, places, _ = distinct((data.states, data.actions, data.observations), [*map(size_of, sets)])
+    rewards = np.array([reward(task.states[s], task.actions[a], task.observations[o]) for s, a, o in triples])
+    return np.asarray(rewards[places])
+
+
+def distinct(columns: Sequence[Any], sizes: Sequence[int]) -> tuple[list[list[int]], NDArray[Any], NDArray[Any]]:
+    """Return the distinct rows of columns of indices, for each row which of these it is, and how often each occurs.
+
+    ``sizes`` are the numbers of values of the columns.
+    """
+    if math.prod(sizes) > MOST_NUMBERED:
+        rows, places, counts = np.unique(np.stack(columns), axis=1, return_inverse=True, return_counts=True)
+        return rows.T.tolist(), places.ravel(), counts
+    codes = np.ravel_multi_index(tuple(columns), tuple(sizes))
+    values, places, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    return np.stack(np.unravel_index(values, tuple(sizes)), axis=1).tolist(), places, counts
 
 
 def lessons(retold: Transitions, core: Core) -> Lessons:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.analysis.past import Past, is_log, lessons, read_past, read_past_log, retell
+from everlearn.analysis.past import Past, distinct, is_log, lessons, read_past, read_past_log, retell
 from everlearn.durable import views
 from everlearn.durable.agent import NAME
 from everlearn.durable.core import Core
@@ -22,6 +22,7 @@ from everlearn.durable.variation import varied
 from everlearn.engine.studying import Progress, study
 from everlearn.errors import InputError, LiveError, require
 from everlearn.files import as_path, expanded, sync_directory
+from everlearn.grids import Grid, size_of
 from everlearn.labels import counted
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
@@ -173,11 +174,14 @@ def write(core: Core, target: Path) -> None:
 def _report(source: str, out: Path | None, past: Past, retold: Transitions, core: Core, engine: str) -> Replay:
     task, indexed = core.agent.task, core.agent.indexed
     rows, rewarded = len(retold.rewards), int(np.isfinite(retold.rewards).sum())
-    triples = (retold.states * indexed.actions + retold.actions) * indexed.observations + retold.observations
-    visits = np.bincount(triples // indexed.observations, minlength=indexed.states * indexed.actions)
-    visits = visits.reshape(indexed.states, indexed.actions)
-    may = np.array([[core.may(s) >> a & 1 for a in range(indexed.actions)] for s in range(indexed.states)])
-    missing = np.argwhere((visits == 0) & (visits.sum(axis=1, keepdims=True) > 0) & (may > 0)).tolist()
+    sizes = (indexed.states, indexed.actions, indexed.observations)
+    pairs, _, _ = distinct((retold.states, retold.actions), sizes[:2])
+    triples, _, _ = distinct((retold.states, retold.actions, retold.observations), sizes)
+    done: dict[int, set[int]] = {}
+    for s, a in pairs:
+        done.setdefault(s, set()).add(a)
+    missing = [(s, a) for s in done for a in range(indexed.actions) if core.may(s) >> a & 1 and a not in done[s]]
+    listed = not isinstance(task.states, Grid)
     return Replay(
         source=source,
         out=None if out is None else str(out),
@@ -187,19 +191,19 @@ def _report(source: str, out: Path | None, past: Past, retold: Transitions, core
         forbidden=rewarded - core.t,
         states_changed=_states_changed(past, retold, task) if past.stored else 0,
         rewards="recorded" if core.setup.gives_reward else "computed",
-        evaluated=0 if core.setup.gives_state and core.setup.gives_reward else int(np.unique(triples).size),
-        states_seen=int(np.count_nonzero(visits.sum(axis=1))),
-        pairs_seen=int(np.count_nonzero(visits)),
+        evaluated=0 if core.setup.gives_state and core.setup.gives_reward else len(triples),
+        states_seen=len(done),
+        pairs_seen=len(pairs),
         pairs_unseen=len(missing),
         unseen=tuple((task.states[s], task.actions[a]) for s, a in missing[:LISTED]),
         engine=engine,
-        policy=views.policy_table(core),
+        policy=views.policy_table(core) if listed else {"actions": None, "explanation": views.NO_TABLE},
         core=core,
     )
 
 
 def _states_changed(past: Past, retold: Transitions, task: Task) -> int:
     """Return the number of steps whose aleatoric state differs from the recorded one."""
-    codes, sizes = np.unique(retold.states * len(past.task.states) + past.data.states, return_counts=True)
-    pairs = zip(*(part.tolist() for part in np.divmod(codes, len(past.task.states))), sizes.tolist(), strict=True)
-    return sum(size for new, old, size in pairs if task.states[new] != past.task.states[old])
+    pairs, _, counts = distinct((retold.states, past.data.states), [size_of(task.states), size_of(past.task.states)])
+    both = zip(pairs, counts.tolist(), strict=True)
+    return sum(count for (new, old), count in both if task.states[new] != past.task.states[old])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.analysis.evaluation import FEWEST_VISITS, assumptions, confidence_level, reasons_against
+from everlearn.analysis.evaluation import FEWEST_VISITS, assumptions, confidence_level, reasons_against, require_listed
 from everlearn.analysis.gain import Gain, estimate_gain
 from everlearn.durable import database
 from everlearn.durable.core import Core
@@ -141,6 +141,7 @@ def report_of(
 ) -> ShadowReport:
     """Return the report of an agent that is open or was read."""
     level = confidence_level(confidence)
+    require_listed(core.agent.task, name)
     period = _period(reader, core, first, last)
     if period is None:
         raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,6 +45,15 @@ def replay(
         _print(found)
 
 
+def _print_policy(actions: list[dict[str, Any]]) -> None:
+    from everlearn.labels import show
+
+    rows = [[show(row["state"]), show(row["action"])] for row in actions]
+    print_table(["state", "what it would do now"], [[*row] for row in rows[:SHOWN]], left=2)
+    if len(rows) > SHOWN:
+        say(f"and {len(rows) - SHOWN:,} more states; --json has all")
+
+
 def _print(found: Replay) -> None:
     from everlearn.labels import show
 
@@ -54,13 +63,11 @@ def _print(found: Replay) -> None:
             say(f"left out: {number:,} rows {what}")
     if found.states_changed:
         say(f"the aleatoric state is another one in {found.states_changed:,} rows")
-    actions = [*(show(row["action"]) for row in found.policy["actions"])]
-    states = [*(show(row["state"]) for row in found.policy["actions"])]
-    rows = [*zip(states, actions, strict=True)]
-    print_table(["state", "what it would do now"], [[*row] for row in rows[:SHOWN]], left=2)
-    if len(rows) > SHOWN:
-        say(f"and {len(rows) - SHOWN:,} more states; --json has all")
-    if found.pairs_unseen:
+    if found.policy["actions"] is None:
+        say(found.policy["explanation"])
+    else:
+        _print_policy(found.policy["actions"])
+    if found.pairs_unseen and found.policy["actions"] is not None:
         named = ", ".join(f"{show(action)} in {show(state)}" for state, action in found.unseen)
         more = ", ..." if found.pairs_unseen > len(found.unseen) else ""
         say(f"never tried, in states that occurred: {named}{more} ({found.pairs_unseen:,} in all)")

@@ -198,6 +198,7 @@ class Client(Operator):
             raise InputError("executed", executed, "in shadow mode somebody else decides; name what was executed")
         if action is None:
             raise InputError("executed", executed, "no action is pending; call act() first, or name what was executed")
+        observation = observation.tolist() if hasattr(observation, "tolist") else observation  # an array of NumPy
         self._unsent.append({"observation": observation, "executed": action, **others, "allowed": self._allowed})
         self._pending, self._allowed, self._observation = None, None, observation
         if self._fallback is not None:

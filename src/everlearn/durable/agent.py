@@ -123,7 +123,8 @@ class Live:
         Parameters
         ----------
         observation:
-            what followed the action
+            what followed the action: a label; a list of numbers, if ``observations`` is a box; or for a Gymnasium task
+            without a discretiser, (point, reward, mark) as the environment returned them
         executed:
             the action that was really executed, if it was not the one that ``act`` returned
         reward:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from everlearn.agents.design import UNNAMED
 from everlearn.agents.schedule import LATER
 from everlearn.durable.declaration import OBJECT, is_missing
-from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
+from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, labels_of, places
 from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup, means_another
 from everlearn.errors import Changed, require
+from everlearn.grids import Grid
 from everlearn.labels import as_label
 from everlearn.registry import settings_text
 
@@ -128,7 +129,11 @@ def compare(before: Fingerprint, after: Fingerprint) -> list[Change]:
 
 def _compare_sets(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
     for key in ("actions", "observations", "states"):
-        old, new = (as_label(fingerprint[key]) for fingerprint in (before, after))
+        old, new = (labels_of(fingerprint[key]) for fingerprint in (before, after))
+        if isinstance(old, Grid) or isinstance(new, Grid):
+            if not _same(before[key], after[key]):
+                yield Change(key, f"the {key} changed: {_first_difference(before[key], after[key])}", final=True)
+            continue
         old_set, new_set = set(old), set(new)
         clauses = [f"{label!r} is gone" for label in old if label not in new_set]
         clauses += [f"{label!r} is new" for label in new if label not in old_set]
@@ -137,6 +142,20 @@ def _compare_sets(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
             yield Change(key, f"the {key} changed: {', '.join([*clauses[:MOST_LABELS], *more])}", final=True)
         elif old != new:
             yield Change(key, f"the {key} come in another order", final=True)
+
+
+def _first_difference(old: Any, new: Any) -> str:
+    """Return in words where two descriptions of a grid first differ."""
+    both = [each if isinstance(each, dict) else dict(enumerate(each)) for each in (old, new) if not _is_leaf(each)]
+    if len(both) == 2 and both[0].keys() == both[1].keys():
+        key = next(key for key in both[0] if not _same(both[0][key], both[1][key]))
+        words = _first_difference(both[0][key], both[1][key])
+        return f"{key} {words}" if isinstance(key, str) and key in ("low", "high") else words
+    return _was(old, new)
+
+
+def _is_leaf(value: object) -> bool:
+    return not isinstance(value, dict | list)
 
 
 def _compare_start_and_range(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
@@ -165,6 +184,8 @@ def _same(value: Any, other: Any, tolerance: float | None = None) -> bool:
         return abs(value - other) <= (TOLERANCE * abs(value) if tolerance is None else tolerance)
     if isinstance(value, list) and isinstance(other, list):
         return len(value) == len(other) and all(map(_same, value, other))
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(_same(value[key], other[key]) for key in value)
     return bool(value == other)
 
 
@@ -176,7 +197,7 @@ def _compare_parameters(kind: str, before: dict[str, Any], after: dict[str, Any]
 
 
 def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
-    states = [as_label(label) for label in present["states"]]
+    states = labels_of(present["states"])
     old, new = (
         {**part, "values": [None if index is None else states[index] for index in part["values"]]}
         for part in (before, after)
@@ -185,9 +206,9 @@ def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[C
 
 
 def _compare_function(key: str, what: str, before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
-    sets = [[as_label(label) for label in present[key]] for key in ("states", "actions", "observations")]
+    sets = [labels_of(present[key]) for key in ("states", "actions", "observations")]
     low, high, _ = present["reward"]
-    values = zip(places(map(len, sets)), before["values"], after["values"], strict=True)
+    values = zip(places(sets), before["values"], after["values"], strict=True)
     differ = [(place, old, new) for place, old, new in values if not _same(old, new, TOLERANCE * (high - low))]
     if differ:
         place, old, new = differ[0]

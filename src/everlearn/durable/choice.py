@@ -49,7 +49,7 @@ def _row_or_none(agent: Agent, aleatoric_state: int) -> Table | None:
     """Return the row of one state; the rest of a table is not computed if the design can do without it."""
     design = agent.design
     if design.policy_at is not None and not design.own:
-        return design.policy_at(agent.knowledge, aleatoric_state)
+        return agent.policy_at(aleatoric_state)
     table = _weights_or_none(agent)
     return None if table is None else table[aleatoric_state]
 

@@ -30,14 +30,18 @@ from everlearn.durable.entry import (
     Kind,
     Mode,
     Outcome,
+    Stored,
     checksum,
     first_check,
+    number_of,
     pack_numbers,
+    stored,
 )
 from everlearn.durable.promotion import NEVER, Rule, RuleState, pack_mode
 from everlearn.durable.setup import Setup
 from everlearn.durable.waiting import Awaited, Waiting
 from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, LabelError, RewardError, require
+from everlearn.grids import MOST_NUMBERED
 from everlearn.labels import as_label, few
 from everlearn.protocol import Experience, Label
 
@@ -71,6 +75,7 @@ class Core:
         # Most agents have none of what follows, and a step asks for each: so it is looked up once.
         self._gives_state, self._gives_reward, self._delay = setup.gives_state, setup.gives_reward, setup.reward_delay
         self._prices, self._explore, self._allowed = self.agent.prices, setup.explore, setup.allowed
+        self._wide = max(self.agent.indexed.states, self.agent.indexed.observations) > MOST_NUMBERED
         self._remembers = self.agent.design.remember is not None
         self._declared = [name for name, ends in zip(MEASURES, setup.measures, strict=True) if ends is not None]
         self.look_at = NEVER  # the step at which the promotion rule looks at its evidence
@@ -187,10 +192,10 @@ class Core:
             raise Conflict(message, due, step=step)
         indexed = self.agent.indexed
         reported: dict[str, Any] = {
-            "observation": indexed.observation(as_label(outcome.observation)),
+            "observation": stored(indexed.observation(as_label(outcome.observation))),
             "executed": entry.proposed if outcome.executed is None else self._executed(outcome.executed),
             "reward": entry.reward if outcome.reward is None else outcome.reward,
-            "following": entry.following if outcome.state is None else indexed.state(as_label(outcome.state)),
+            "following": entry.following if outcome.state is None else stored(indexed.state(as_label(outcome.state))),
             "allowed": entry.allowed if mask is ... else None if mask is None else packed(mask),
             "payload": self._payload(entry, outcome),
         }
@@ -372,14 +377,18 @@ class Core:
         kind: int,
         step: int,
         executed: int | None = None,
-        observation: int | None = None,
+        observation: Any = None,
         reward: float | None = None,
-        following: int | None = None,
+        following: Any = None,
         payload: bytes | None = None,
     ) -> Entry:
         """Return the next entry of the journal."""
         agent, asked = self.agent, self.asked
-        pending, state, at = agent.pending, agent.situation, time.time()
+        pending, at = agent.pending, time.time()
+        state: Stored = agent.situation
+        if self._wide:
+            state = stored(agent.situation)
+            observation, following = (None if each is None else stored(each) for each in (observation, following))
         allowed = None if pending is None or asked is None else packed(asked)
         after = state if following is None else following
         first = (self.seq + 1, kind, step, self._mode, at, state, allowed, pending)
@@ -394,6 +403,11 @@ class Core:
         if entry is not self._prepared:
             self._propose_again(entry)
         self._prepared = None
+        if self._wide:
+            names = ("state", "observation", "following")
+            kept = {name: getattr(entry, name) for name in names}
+            numbers: dict[str, Any] = {name: each and number_of(each) for name, each in kept.items()}
+            entry = entry._replace(**numbers)
         if entry.kind in OBSERVATIONS:
             self._observe(entry)
         elif entry.kind == Kind.MODE:
@@ -424,7 +438,7 @@ class Core:
         The scanner has checked the entry itself.
         """
         agent = self.agent
-        if entry.kind == Kind.OBSERVED and entry.state != agent.situation:
+        if entry.kind == Kind.OBSERVED and number_of(entry.state) != agent.situation:
             raise Corrupt("it begins in another aleatoric state than the row before ended in", row=entry.seq)
         if entry.proposed is not None and agent.pending is None and self.failure is None:
             self.choose(None if entry.allowed is None else unpacked(entry.allowed))

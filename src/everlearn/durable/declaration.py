@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,7 @@ from everlearn.aleatoric.reward import Reward, reward_range
 from everlearn.aleatoric.state import MOST_STATES, AleatoricState, last_observation, window
 from everlearn.environments.pure import as_number
 from everlearn.errors import AleatoricStateError, InputError, LabelError, require
+from everlearn.grids import Box, Unread
 from everlearn.labels import as_label, check_label, few, show
 from everlearn.protocol import Label, RewardFunction
 from everlearn.tasks.task import Task
@@ -59,6 +61,8 @@ def _aleatoric(values: Mapping[str, Any], sets: Sets) -> AleatoricState:
     kind, start = values["aleatoric"], values["start"]
     if isinstance(kind, AleatoricState):
         return kind
+    if isinstance(sets[1], Box):
+        return _box_state(kind, start, sets[1])
     if isinstance(kind, list):
         return _table_state(rows(kind, "aleatoric"), start, sets)
     if kind == GIVEN:
@@ -69,6 +73,17 @@ def _aleatoric(values: Mapping[str, Any], sets: Sets) -> AleatoricState:
         return last_observation() if start is None else last_observation(start)
     require(start is None, "start", start, "a window begins empty; leave it out")
     return _window(kind, sets)
+
+
+def _box_state(kind: object, start: object, box: Box) -> AleatoricState:
+    """Return the last observation as the aleatoric state; it begins in the middle of the box by default."""
+    remedy = "observations are a box, so the state is the last one: give last, or an el.AleatoricState with such states"
+    require(kind == "last", "aleatoric", kind, remedy)
+    middle = [(low + high) / 2 for low, high in zip(box.low, box.high, strict=True)]
+    try:
+        return replace(last_observation(box[box.number(middle if start is None else start)]), states=box)
+    except Unread as error:
+        raise AleatoricStateError("start", start, error.args[0]) from None
 
 
 def stay(aleatoric_state: Label, _action: Label, _observation: Label) -> Label:

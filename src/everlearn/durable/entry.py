@@ -6,7 +6,7 @@ import datetime
 import json
 import math
 import zlib
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from everlearn.durable.choice import unpacked
 from everlearn.durable.promotion import unpack_mode
@@ -73,6 +73,27 @@ _PIECE = 1 << 16
 """Bytes of a payload that are turned into text at once."""
 
 
+Stored: TypeAlias = Any
+"""The number of a state or an observation as it is stored: an int, or text if it has more than 63 bits."""
+
+
+def stored(number: int) -> Stored:
+    """Return the number of a state or an observation as it is stored; SQLite's integers have 64 bits.
+
+    Examples
+    --------
+    >>> stored(5), stored(2**70), number_of(stored(2**70)) == 2**70
+    (5, 'x400000000000000000', True)
+
+    """
+    return number if number < 1 << 63 else f"x{number:x}"
+
+
+def number_of(kept: Stored) -> int:
+    """Return the number that :func:`stored` was given."""
+    return int(kept[1:], 16) if isinstance(kept, str) else kept
+
+
 class Entry(NamedTuple):
     """One row of the journal; indices are those of the task.
 
@@ -87,13 +108,13 @@ class Entry(NamedTuple):
     step: int  # the number of observations after it
     mode: int  # the mode in which it was made
     at: float  # when it was made, in seconds since 1970
-    state: int  # the aleatoric state before it
+    state: Stored  # the aleatoric state before it
     allowed: bytes | None  # the mask given with the call of act, as choice.packed returns it
     proposed: int | None  # the action that act returned, if it was called
     executed: int | None
-    observation: int | None
+    observation: Stored | None
     reward: float | None  # in the units of the task
-    following: int  # the aleatoric state after it
+    following: Stored  # the aleatoric state after it
     payload: bytes | None  # numbers, a state after a rollback or import, a mode and a note, a change, or a step
     check: int  # see checksum
 
@@ -151,7 +172,7 @@ class Entry(NamedTuple):
             "kind": KINDS[self.kind],
             "at": moment(self.at),
             "mode": MODES[self.mode],
-            "state": task.states[self.state],
+            "state": task.states[number_of(self.state)],
             "allowed": None
             if mask is None
             else [label for place, label in enumerate(task.actions) if mask >> place & 1],
@@ -159,7 +180,7 @@ class Entry(NamedTuple):
             "executed": label_at(task.actions, self.executed),
             "observation": label_at(task.observations, self.observation),
             "reward": self.reward,
-            "next_state": task.states[self.following],
+            "next_state": task.states[number_of(self.following)],
             **self.numbers,
         }
         payload = self.payload or b""
@@ -192,9 +213,9 @@ def pack_numbers(numbers: dict[str, float]) -> bytes | None:
     return json.dumps(numbers, sort_keys=True, separators=(",", ":")).encode() if numbers else None
 
 
-def label_at(labels: tuple[Label, ...], index: int | None) -> Label | None:
+def label_at(labels: tuple[Label, ...], index: Stored | None) -> Label | None:
     """Return the label of an index, if there is one."""
-    return None if index is None else labels[index]
+    return None if index is None else labels[number_of(index)]
 
 
 def first_check(agent: int) -> int:

@@ -25,6 +25,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.durable.declaration import stay
 from everlearn.environments.model import Model
+from everlearn.grids import Grid, Numbers, read_grid, size_of
 from everlearn.labels import as_label, encode
 from everlearn.ownership import is_ours, is_own
 from everlearn.protocol import Label
@@ -35,6 +36,9 @@ from everlearn.tasks.task import Task
 
 MOST_VALUES = 10_000
 """The most values of f and of r that are recorded: all, or so many evenly spaced ones."""
+
+MOST_OF_A_GRID = 1_000
+"""The same if states or observations are a grid, whose labels take longer to compute."""
 
 MOST_OUTCOMES = 300
 """The most outcomes of the dynamics that are recorded, from the first memory on."""
@@ -59,10 +63,12 @@ FACE = ("name", "actions", "observations", "states", "start", "reward")
 
 def task_of_face(face: dict[str, Any]) -> Task:
     """Return a task without f and r; this is enough to replay and to read, which evaluate neither."""
-    actions, observations, states = (as_label(list(face[key])) for key in ("actions", "observations", "states"))
+    actions, observations, states = (labels_of(face[key]) for key in ("actions", "observations", "states"))
+    start = as_label(face["start"])
+    start = states[states.number(start)] if isinstance(states, Grid) else start
     low, high, raw = face["reward"]
     reward = Reward(lambda _state, _action, _observation: low, low, high, raw)
-    return Task(actions, observations, AleatoricState(as_label(face["start"]), stay, states), reward, name=face["name"])
+    return Task(actions, observations, AleatoricState(start, stay, states), reward, name=face["name"])
 
 
 def fingerprint_of(task: Task, design: Design, *, states: bool = True, rewards: bool = True) -> dict[str, Any]:
@@ -70,9 +76,9 @@ def fingerprint_of(task: Task, design: Design, *, states: bool = True, rewards: 
 
     ``states`` and ``rewards`` say whether f and r are functions of the task, not given with each observation.
     """
-    numbers = {label: index for index, label in enumerate(task.states)}
-    reward = task.reward
-    face = (task.name, task.actions, task.observations, task.states, task.aleatoric.start)
+    numbers, reward = Numbers(task.states), task.reward
+    sets = [set_document(labels) for labels in (task.actions, task.observations, task.states)]
+    face = (task.name, *sets, task.aleatoric.start)
     return {
         **dict(zip(FACE, (*face, [reward.low, reward.high, reward.raw]), strict=True)),
         "parameters": plain(dict(task.parameters)),
@@ -84,23 +90,34 @@ def fingerprint_of(task: Task, design: Design, *, states: bool = True, rewards: 
     }
 
 
-def places(sizes: Iterable[int]) -> Iterable[int]:
+def set_document(labels: Labels) -> Any:
+    """Return a set of labels as JSON; a grid is described, and not listed."""
+    return labels.document() if isinstance(labels, Grid) else labels
+
+
+def labels_of(document: Any) -> Any:
+    """Return the set of labels of a document."""
+    return read_grid(document) if isinstance(document, dict) else as_label(list(document))
+
+
+def places(sets: Iterable[Labels]) -> Iterable[int]:
     """Return which values of a function over (state, action, observation) are recorded, numbered in this order."""
-    states, actions, observations = sizes
-    total = states * actions * observations
-    return range(total) if total <= MOST_VALUES else [k * total // MOST_VALUES for k in range(MOST_VALUES)]
+    known = list(sets)
+    total = math.prod(map(size_of, known))
+    most = MOST_OF_A_GRID if any(isinstance(labels, Grid) for labels in known) else MOST_VALUES
+    return range(total) if total <= most else [k * total // most for k in range(most)]
 
 
 def labels_at(place: int, states: Labels, actions: Labels, observations: Labels) -> tuple[Label, Label, Label]:
     """Return the arguments of the value that has a number; see :func:`places`."""
-    rest, observation = divmod(place, len(observations))
+    rest, observation = divmod(place, size_of(observations))
     state, action = divmod(rest, len(actions))
     return states[state], actions[action], observations[observation]
 
 
 def _table(task: Task, function: Callable[..., Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
     sets = (task.states, task.actions, task.observations)
-    recorded = places(map(len, sets))
+    recorded = places(sets)
     values = [_value(lambda labels: convert(function(*labels)), labels_at(place, *sets)) for place in recorded]
     return {"values": values, "source": None if isinstance(recorded, range) else _source(function)}
 

@@ -12,6 +12,7 @@ from everlearn.durable.database import is_begun
 from everlearn.durable.setup import Setup, make_setup, simple
 from everlearn.errors import require
 from everlearn.files import expanded
+from everlearn.grids import Box
 from everlearn.protocol import Label
 from everlearn.tasks.registry import TASKS
 
@@ -22,7 +23,7 @@ def live(
     task: object = None,
     *,
     actions: Iterable[Label] | None = None,
-    observations: Iterable[Label] | None = None,
+    observations: Iterable[Label] | Box | None = None,
     aleatoric: object = None,
     states: Iterable[Label] | None = None,
     start: Label | None = None,
@@ -60,7 +61,8 @@ def live(
     actions:
         labels of the actions
     observations:
-        labels of the observations
+        labels of the observations; or an :class:`everlearn.Box`, if they are measurements: pass lists of numbers to
+        ``observe``
     aleatoric:
         the aleatoric state: ``last`` (the last observation; the default), ``window:3``, ``window:3+actions``, ``given``
         (you pass the next state to ``observe``), a table {state: {action: {observation: next}}} or rows

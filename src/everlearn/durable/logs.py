@@ -14,6 +14,7 @@ from everlearn.durable.declaration import finder
 from everlearn.durable.entry import Entry, Kind, Outcome
 from everlearn.errors import EverlearnError, InputError, LiveError, require
 from everlearn.files import as_path
+from everlearn.grids import Grid
 from everlearn.labels import as_label, counted
 from everlearn.protocol import Label
 
@@ -85,7 +86,7 @@ def _lines(file: Iterable[str]) -> Iterator[dict[str, Any]]:
 def _table(file: Iterable[str], core: Core) -> Iterator[dict[str, Any]]:
     task = core.agent.task
     sets = {"observation": task.observations, "action": task.actions, "state": task.states}
-    finders = {name: finder(labels, name) for name, labels in sets.items()}
+    finders = {name: _point if isinstance(sets[name], Grid) else finder(labels, name) for name, labels in sets.items()}
     reader = csv.DictReader(file, strict=True)
     header = reader.fieldnames or []
     missing = [name for name in COLUMNS[:2] if name not in header]
@@ -102,6 +103,13 @@ def _table(file: Iterable[str], core: Core) -> Iterator[dict[str, Any]]:
             yield {key: _cell(key, text, finders, number) for key, text in row.items()}
     except csv.Error as error:
         raise InputError("log", f"line {reader.line_num}", f"is not CSV ({error})") from None
+
+
+def _point(text: str) -> Any:
+    try:
+        return as_label(json.loads(text))
+    except ValueError:
+        raise InputError("point", text, 'give a list of numbers in quotes, as in "[21.5, 0.3]"') from None
 
 
 def _cell(key: Any, text: Any, finders: dict[str, Any], number: int) -> Any:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from everlearn.durable import database, heads, notes
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Checkpoint, Entry, checksum, first_check
+from everlearn.durable.entry import Checkpoint, Entry, checksum, first_check, number_of, stored
 from everlearn.durable.notes import ARRIVALS, LEAVING, MOVED
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
@@ -114,7 +114,7 @@ class Luggage(NamedTuple):
         for row in self.rows:
             try:
                 places = (row.mode, row.state, row.following, row.proposed, row.executed, row.observation)
-                if any(place is not None and place < 0 for place in places):
+                if any(place is not None and number_of(place) < 0 for place in places):
                     raise IndexError
                 json.dumps(row.described(task), allow_nan=False)
             except (Corrupt, LookupError, OverflowError, OSError, TypeError, ValueError):
@@ -129,9 +129,11 @@ def _row(values: list[Any]) -> Entry:
     """Return a row with the types in which a store returns it: its check would not fit ``true``, or 1 for 1.0."""
     row = Entry._make(values)
     allowed, payload = (None if text is None else base64.b64decode(text) for text in (row.allowed, row.payload))
-    optional = (number for number in (row.proposed, row.executed, row.observation) if number is not None)
-    whole = (row.seq, row.kind, row.step, row.mode, row.state, row.following, *optional)
-    if not all(type(number) is int for number in whole):
+    optional = (number for number in (row.proposed, row.executed) if number is not None)
+    whole = (row.seq, row.kind, row.step, row.mode, *optional)
+    large = (row.state, row.following, 0 if row.observation is None else row.observation)
+    fine = all(type(number) in (int, str) and stored(number_of(number)) == number for number in large)
+    if not (fine and all(type(number) is int for number in whole)):
         raise ValueError
     reward = None if row.reward is None else _number(row.reward)
     return row._replace(at=_number(row.at), reward=reward, allowed=allowed, payload=payload)

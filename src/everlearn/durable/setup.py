@@ -35,11 +35,11 @@ from everlearn.durable.declaration import (
     rows,
 )
 from everlearn.durable.drift import Gauge
-from everlearn.durable.fingerprint import fingerprint_of, is_own_schedule, task_of_face
+from everlearn.durable.fingerprint import fingerprint_of, is_own_schedule, labels_of, task_of_face
 from everlearn.durable.promotion import Rule
 from everlearn.errors import InputError, LabelError, require
 from everlearn.factories import name_of
-from everlearn.grids import Grid
+from everlearn.grids import Box, Grid, read_grid
 from everlearn.labels import as_label, check_label, check_labels, encode
 from everlearn.registry import MOST_STEPS, plain
 from everlearn.tasks.task import Task
@@ -78,6 +78,9 @@ KEYS = {
     "drift": Key({}, change=False),
     "promotion": Key(change=True),
 }
+DEFAULT_OF_BOX = "linear"
+"""The agent of a setup whose observations are a box, if none is named: the default agent needs listed states."""
+
 MOST_DELAY = 10_000
 """For how many steps a reward may be waited for; what waits is part of every snapshot."""
 
@@ -96,13 +99,16 @@ class Setup:
         for key in values:
             require(key in KEYS, "setup", key, f"known: {', '.join(KEYS)}")
         normalised = _normalised({**DEFAULTS, **values})
-        self.document = {key: FUNCTION if _is_object(key, value) else plain(value) for key, value in normalised.items()}
+        self.document = {
+            key: FUNCTION if _is_object(key, value) else _plain(value) for key, value in normalised.items()
+        }
         objects = {key: value for key, value in normalised.items() if key in LABELS or is_missing(self.document[key])}
         self.values = {**self.document, **objects}
         names = (self.values[key] for key in ("task", "agent", "schedule", "parameters"))
         self.task_spec, self.agent_spec = read_specs(*names)
         if face is None:
-            self.task = declared_task(self.values) if self.values["task"] is None else self.task_spec.make()
+            declared = self.values["task"] is None
+            self.task = declared_task(self.values) if declared else self.design.seen(self.task_spec.make())
             _ = self.task.reward.pure, self.task.aleatoric.pure  # raise before anything is written
         else:
             self.task = task_of_face(face)
@@ -115,7 +121,7 @@ class Setup:
         late = self.gives_reward or not self.reward_delay
         require(late, "reward_delay", self.reward_delay, "rewards follow from the setup, so none is late; leave it out")
         self.gives_state = self.document["aleatoric"] == GIVEN
-        self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
+        self.observes_state = self.gives_state and same_labels(self.task.observations, self.task.states)
         self.explore = _rate(self.values["explore"])
         self.prices = self._prices()
         self.promotion = self.check_promotion(Rule.read(self.values["promotion"]))
@@ -163,8 +169,8 @@ class Setup:
 
         Neither changes what the agent does, and what it knows and its journal are in indices.
         """
-        states = as_label(before["states"])
-        if set(states) == set(self.task.states):
+        states = labels_of(before["states"])
+        if not isinstance(states, Grid) and same_labels(states, self.task.states):
             aleatoric = replace(self.task.aleatoric, states=states)
             self.task = replace(self.task, name=before["name"], aleatoric=aleatoric)
             self.allowed = _allowed(self.values["allowed"], self.task)
@@ -179,6 +185,11 @@ class Setup:
         fine = rule is None or self.prices is None
         remedy = "a rule judges reward per step, and this agent has durations or costs; leave it out"
         require(fine, "promotion", rule and rule.document(), remedy)
+        listed = rule is None or not isinstance(self.task.states, Grid)
+        remedy = (
+            "a rule estimates from states that are listed, and those of this agent are points of a box; leave it out"
+        )
+        require(listed, "promotion", rule and rule.document(), remedy)
         return rule
 
     def check_evidence(self, rule: Rule | None) -> None:
@@ -197,7 +208,6 @@ class Setup:
 
     def agent(self) -> Agent:
         """Return a new agent; what is forbidden has the value minus infinity."""
-        _check_listed(self.design.seen(self.task))
         agent = Agent(self.task, self.design, seed=self.values["seed"])
         agent.prices = self._prices()
         if self.reward_delay and agent.design.defers:
@@ -291,8 +301,8 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
     """Return values with labels checked, tables and mappings as rows, and what follows from other values."""
     for key in ("actions", "observations", "states"):
         if values[key] is not None:
-            values[key] = check_labels(as_label(listed(values[key], key)), key)
-    if values["start"] is not None:
+            values[key] = _labels(values[key], key)
+    if values["start"] is not None and not isinstance(values["observations"], Box):
         values["start"] = check_label(as_label(values["start"]), "start")
     for key in ("aleatoric", "reward"):
         if isinstance(values[key], Mapping) and not is_missing(values[key]):
@@ -301,7 +311,10 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
         allowed = values["allowed"].items()
         values["allowed"] = [[state, listed(actions, "allowed")] for state, actions in allowed]
     if values["agent"] is None:
-        values["agent"] = default_agent(values["schedule"], split(values["parameters"])["schedule"])
+        of_box = isinstance(values["observations"], Box)
+        values["agent"] = (
+            DEFAULT_OF_BOX if of_box else default_agent(values["schedule"], split(values["parameters"])["schedule"])
+        )
     rule = Rule.read(values["promotion"])
     values["promotion"] = None if rule is None else rule.document()
     if values["task"] is not None:
@@ -312,21 +325,31 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_text(task: Task) -> None:
-    """Raise if labels cannot be listed, or one has half a character (a surrogate), which no file can hold."""
-    _check_listed(task)
+    """Raise if a label has half a character (a surrogate), which no file can hold."""
     for labels, argument in ((task.actions, "actions"), (task.observations, "observations"), (task.states, "states")):
+        if isinstance(labels, Grid):
+            continue
         try:
             encode(labels).encode()
         except UnicodeEncodeError as error:
             raise LabelError(argument, ascii(error.object[error.start]), "is half a character") from None
 
 
-def _check_listed(task: Task) -> None:
-    """Raise if labels cannot be listed, since a journal and its readers number them."""
-    if isinstance(task.states, Grid) or isinstance(task.observations, Grid):
-        fewer = "use fewer, as with task.discretiser=quantile, or " if task.name.startswith("gymnasium:") else ""
-        remedy = f"its states or observations are too many to list; {fewer}drive el.Agent"
-        raise InputError("task", task.name, remedy)
+def _plain(value: object) -> Any:
+    return value.document() if isinstance(value, Grid) else plain(value)
+
+
+def _labels(given: object, key: str) -> Any:
+    """Return a set of labels that a user or a document gives: a list, or a box."""
+    if isinstance(given, Mapping):
+        return read_grid(given)
+    return given if isinstance(given, Grid) else check_labels(as_label(listed(given, key)), key)
+
+
+def same_labels(labels: Any, others: Any) -> bool:
+    """Return whether two sets of labels are equal, whatever their order."""
+    listed_both = not isinstance(labels, Grid) and not isinstance(others, Grid)
+    return set(labels) == set(others) if listed_both else bool(labels == others)
 
 
 def _rate(given: object) -> float:
@@ -347,6 +370,8 @@ def _allowed(given: object, task: Task) -> dict[int, int]:
     """Return the masks of allowed actions, by the indices of the states that restrict them."""
     if given is None:
         return {}
+    remedy = "is by state, and the states are points of a box; pass allowed with each call of act"
+    require(not isinstance(task.states, Grid), "allowed", given, remedy)
     require(isinstance(given, list), "allowed", given, "give a mapping, or rows [state, [actions]]")
     state, action = finder(task.states, "state in allowed"), finder(task.actions, "action in allowed")
     states, actions = ({label: index for index, label in enumerate(labels)} for labels in (task.states, task.actions))

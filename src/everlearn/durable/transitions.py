@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from everlearn.durable.entry import PROPENSITY, Entry, Kind, Mode
 from everlearn.durable.reader import Reader
-from everlearn.errors import Corrupt
+from everlearn.errors import Corrupt, InputError
 from everlearn.protocol import Table
 from everlearn.registry import MOST_STEPS, whole
 
@@ -114,6 +114,9 @@ class _Columns:
             parts = [columns[name] for name in ("state", "executed", "observation", "following")]
             self.indices.append(np.array(parts, dtype=np.int64))
         except (TypeError, ValueError):
+            if any(isinstance(number, str) for part in parts for number in part):
+                remedy = "a replay takes points of up to 62 bits, as of a box with 10 coordinates"
+                raise InputError("observations", "a box of more than 62 bits", remedy) from None
             raise Corrupt(f"row {rows[0][0]} or later: an observation without its parts") from None
         if any(columns["payload"]):
             for number, row in enumerate(rows):

@@ -13,8 +13,13 @@ from everlearn.durable.choice import best_of, weights
 from everlearn.durable.core import Core
 from everlearn.durable.entry import moment
 from everlearn.durable.promotion import NEVER
+from everlearn.errors import InputError
+from everlearn.grids import Grid
 from everlearn.labels import show
 from everlearn.tasks.task import Task
+
+NO_TABLE = "the states are points of a box, too many for a table of values or actions"
+"""What is said in place of a table of all states."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,8 @@ def policy_table(core: Core) -> dict[str, Any]:
 
 def greedy_policy(core: Core) -> dict[str, Any]:
     """Return the same as :func:`policy_table`, with rows that are not yet labelled."""
+    if isinstance(core.agent.task.states, Grid):
+        raise InputError("policy", core.agent.design.name, f"{NO_TABLE}; ask act() in frozen mode")
     agent, actions = core.agent, greedy_actions(core)
     values, counts = (None if table is None else table[np.arange(len(actions)), actions] for table in _tables(core))
     return {
@@ -132,7 +139,7 @@ def glance(core: Core) -> dict[str, Any]:
         "optimism": now.optimism if scheduled else None,
         "values": values,
         "counts": counts,
-        "explanation": agent.explain(),
+        "explanation": NO_TABLE if isinstance(agent.task.states, Grid) else agent.explain(),
         "average_reward": gauge.average,
         "recent_average": gauge.recent,
         "prices": _prices(core),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from everlearn.agents.clock import Block
 from everlearn.agents.design import Design
 from everlearn.agents.guard import Guard
 from everlearn.agents.knowledge import arrays, copied
+from everlearn.agents.perception import Places
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import ReferenceBatch
@@ -172,7 +173,8 @@ class WatchedRun(ABC):
             return self.inspect(copied(self.knowledge, chosen), self.now)
         tables = self.inspect(self.knowledge, self.now)
         if isinstance(self.task.states, Grid) and design.policy_at is not None:
-            return {"policy": np.array([design.policy_at(self.knowledge, s) for s in chosen]), **tables}
+            seen: Any = Places(design, self.task.states) if self.task.states.is_wide else design
+            return {"policy": np.array([seen.policy_at(self.knowledge, s) for s in chosen]), **tables}
         if design.inspect is None and design.values is not None and functions.values is not None:
             tables = {"Q": np.array(functions.values(self.knowledge))}
         elif design.inspect is None and design.policy is not None and functions.policy is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from everlearn.service.models import Label
+from everlearn.service.models import Label, Observation
 
 
 class Moved(BaseModel):
@@ -29,7 +29,7 @@ class Acted(BaseModel):
 
     step: int = Field(description="The step that is due; `observe` must carry it.", examples=[1])
     action: Label = Field(examples=["fast"])
-    state: Label = Field(description="The aleatoric state in which it was chosen.", examples=[0])
+    state: Observation = Field(description="The aleatoric state in which it was chosen.", examples=[0])
     mode: str = Field(examples=["learn"])
     allowed: list[Label] | None = Field(
         None, description="The actions among which it was chosen, if not all; `observe` must carry the same."
@@ -40,10 +40,10 @@ class Observed(BaseModel):
     """What is recorded of a step, on disk."""
 
     step: int
-    observation: Label
+    observation: Observation
     executed: Label
     reward: float | None = Field(description="In the units of the task; null if it comes late.")
-    state: Label = Field(description="The aleatoric state that followed.")
+    state: Observation = Field(description="The aleatoric state that followed.")
 
 
 class Rewarded(BaseModel):
@@ -118,7 +118,7 @@ class Agent(BaseModel):
     step: int = Field(description="The number of observations it has recorded.")
     t: int = Field(description="Its own time, which stands still while it is frozen.")
     mode: str
-    aleatoric_state: Label
+    aleatoric_state: Observation
     pending: Label | None = Field(description="The action that was proposed and not yet observed.")
     pending_allowed: list[Label] | None = Field(description="The actions among which it was chosen, if not all.")
     horizon: float | None
@@ -170,8 +170,8 @@ class Policy(BaseModel):
     step: int
     t: int
     agent: str
-    start: Label
-    aleatoric_state: Label
+    start: Observation
+    aleatoric_state: Observation
     everlearn: str
     actions: list[dict[str, Any]] = Field(description="The greedy action, its value and its count, by state.")
 

@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 from everlearn.agents.knowledge import arrays
 from everlearn.durable.core import Core
 from everlearn.durable.views import Greedy, Tabulated, labelled
+from everlearn.grids import Grid
 from everlearn.labels import show
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Busy, Committer
@@ -126,7 +127,8 @@ def size_of(core: Core) -> int:
         task = core.agent.task
         labels = sum(len(show(label)) + 24 for label in task.actions)
         state = sum(array.nbytes for array in arrays(core.agent.knowledge).values())
-        _sizes[core] = max(2 * len(task.states) * labels, state)
+        listed = 0 if isinstance(task.states, Grid) else len(task.states)
+        _sizes[core] = max(2 * listed * labels, state)
     return _sizes[core]
 
 

@@ -23,6 +23,13 @@ _STR = Annotated[str, StringConstraints(strict=True, max_length=200)]
 Label = TypeAliasType("Label", "_INT | _STR | Annotated[list[Label], Field(max_length=100, fail_fast=True)]")
 """An int, a str, or a list of labels, which stands for a tuple."""
 
+Observation = TypeAliasType(
+    "Observation",
+    "_INT | _STR | Number | Annotated[list[Observation], Field(max_length=256, fail_fast=True)]"
+    " | Annotated[dict[_STR, Observation], Field(max_length=256)]",
+)
+"""A label, or a point of a box: a list of numbers."""
+
 StepNumber = Annotated[int, Field(strict=True, ge=1, le=MOST_INTEGER)]
 Count = Annotated[int, Field(strict=True, ge=0, le=MOST_INTEGER)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -34,6 +41,7 @@ Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Scalar = Annotated[bool, Field(strict=True)] | _INT | Number | _STR
 Scalars = Annotated[list[Scalar], Field(max_length=100, fail_fast=True)]
 Labels = Annotated[list[Label], Field(min_length=1, max_length=100_000, fail_fast=True)]
+Coordinates = Annotated[list[Number], Field(min_length=1, max_length=256, fail_fast=True)]
 Rows = Annotated[
     list[Annotated[list[Any], Field(min_length=2, max_length=4)]], Field(max_length=1_000_000, fail_fast=True)
 ]
@@ -124,6 +132,13 @@ class ReportQuery(Body):
     last: int | None = Field(None, ge=0, le=MOST_INTEGER, description="The last step.")
 
 
+class BoxIn(Body):
+    """Observations that are measurements: the least and the greatest value of each coordinate."""
+
+    low: Coordinates
+    high: Coordinates
+
+
 class SetupIn(Body):
     """What an agent is.  All of it is optional but what `task` or its opposite needs: see docs/service.md."""
 
@@ -131,13 +146,15 @@ class SetupIn(Body):
         None, description="A task by its name in the registry; it brings everything from `actions` to `raw`."
     )
     actions: Labels | None = Field(None, description="What the agent can do.", examples=[["slow", "fast"]])
-    observations: Labels | None = Field(None, description="What can be observed.", examples=[["idle", "busy"]])
+    observations: Labels | BoxIn | None = Field(
+        None, description="What can be observed: labels, or a box of measurements.", examples=[["idle", "busy"]]
+    )
     aleatoric: _STR | Rows | dict[str, Any] = Field(
         "last",
         description="The aleatoric state: last, window:K, window:K+actions, given, or a table of next states.",
     )
     states: Labels | None = Field(None, description="The aleatoric states, where they are given.")
-    start: Label | None = Field(None, description="The aleatoric state at the beginning.")
+    start: Observation | None = Field(None, description="The aleatoric state at the beginning.")
     reward: _STR | Rows | dict[str, Any] = Field("given", description="given (with each observation), or a table.")
     reward_range: Ends | None = Field(None, description="The least and the greatest reward.", examples=[[0, 1]])
     reward_delay: Annotated[int, Field(strict=True, ge=0, le=10_000)] = Field(
@@ -205,12 +222,12 @@ class ObserveIn(Body):
     )
 
     step: StepNumber = Field(description="The step number that `act` returned.")
-    observation: Label = Field(description="What was observed.")
+    observation: Observation = Field(description="What was observed: a label, or a list of measurements.")
     executed: Label | None = Field(
         None, description="The action that was executed, if not the one that `act` returned."
     )
     reward: Number | None = Field(None, description="What it was worth, where rewards are given.")
-    state: Label | None = Field(None, description="The aleatoric state that follows, where states are given.")
+    state: Observation | None = Field(None, description="The aleatoric state that follows, where states are given.")
     duration: Number | None = Field(None, description="How long the decision took, where durations are declared.")
     cost: Number | None = Field(None, description="What it cost, where a limit is declared.")
     allowed: Labels | None = Field(None, description="The same as `allowed` of `act` at this step, if it was passed.")

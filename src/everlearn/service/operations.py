@@ -14,7 +14,7 @@ from typing import Any
 from everlearn.agents.prices import MEASURES
 from everlearn.durable.choice import mask_of
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Entry, Outcome, label_at
+from everlearn.durable.entry import Entry, Outcome, label_at, number_of
 from everlearn.errors import Conflict, Failed, require
 from everlearn.labels import as_label
 from everlearn.service.agents import Agents
@@ -161,7 +161,7 @@ def _entry(agents: Agents, core: Core, body: ObserveIn) -> Entry:
 
 def _check_next(core: Core, entry: Entry, allowed: list[Any]) -> None:
     """Check, before anything is written, that the next action can be chosen."""
-    may = core.setup.allowed.get(entry.following, -1)
+    may = core.setup.allowed.get(number_of(entry.following), -1)
     require(mask_of(core.agent, allowed) & may != 0, "next_allowed", allowed, "leaves no action that the setup allows")
 
 

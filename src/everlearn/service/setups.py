@@ -14,6 +14,7 @@ from everlearn.agents.knowledge import arrays
 from everlearn.agents.registry import AGENTS, SCHEDULES
 from everlearn.durable.setup import Setup, make_setup
 from everlearn.errors import InputError, UnknownName, require
+from everlearn.grids import Grid
 from everlearn.service.models import MOST_INTEGER
 from everlearn.service.settings import Limits
 from everlearn.tasks.indexed import IndexedTask
@@ -148,7 +149,8 @@ def _check_window(document: Mapping[str, Any], limits: Limits) -> None:
 
 
 def _check_made(setup: Setup, limits: Limits) -> None:
-    states, actions, design = len(setup.task.states), len(setup.task.actions), setup.design
+    listed = not isinstance(setup.task.states, Grid)  # the points of a box are not listed; what is held is checked
+    states, actions, design = len(setup.task.states) if listed else 0, len(setup.task.actions), setup.design
     values = states * actions
     require(states <= limits.states, "states", states, f"at most {limits.states:,} are taken")
     require(actions <= limits.labels, "actions", actions, f"at most {limits.labels:,} labels are taken")

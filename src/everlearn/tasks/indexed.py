@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from everlearn.errors import AleatoricStateError, LabelError, ObservationError
-from everlearn.grids import Grid, Numbers
+from everlearn.grids import Grid, Numbers, Unread, size_of
 from everlearn.labels import counted, few
 from everlearn.protocol import Label
 from everlearn.tasks.registry import make_task
@@ -28,9 +28,9 @@ class IndexedTask:
 
     def __init__(self, given: object) -> None:
         self.task = task = make_task(given)
-        self.states = len(task.states)
+        self.states = size_of(task.states)
         self.actions = len(task.actions)
-        self.observations = len(task.observations)
+        self.observations = size_of(task.observations)
         self._state, self._action = Numbers(task.states), Numbers(task.actions)
         self._observation = Numbers(task.observations)
         self._most = 0 if isinstance(task.states, Grid) else REMEMBERED_TRANSITIONS  # points hardly ever recur
@@ -52,6 +52,8 @@ class IndexedTask:
         """Return the index of an observation."""
         try:
             return self._observation[label]
+        except Unread as error:
+            raise ObservationError("observation", label, error.args[0]) from None
         except (KeyError, TypeError):
             alone = "; return the observation alone" if isinstance(label, tuple) and len(label) in (4, 5) else ""
             raise ObservationError("observation", label, f"declared: {few(self.task.observations)}{alone}") from None
@@ -60,6 +62,8 @@ class IndexedTask:
         """Return the index of an aleatoric state."""
         try:
             return self._state[label]
+        except Unread as error:
+            raise AleatoricStateError("aleatoric state", label, error.args[0]) from None
         except (KeyError, TypeError):
             raise AleatoricStateError("aleatoric state", label, f"known: {few(self.task.states)}") from None
 
@@ -75,9 +79,12 @@ class IndexedTask:
     def _evaluate(self, aleatoric_state: int, action: int, observation: int) -> tuple[int, float]:
         task = self.task
         labels = task.states[aleatoric_state], task.actions[action], task.observations[observation]
-        following = task.aleatoric.follow(*labels)
+        grid = isinstance(task.states, Grid)
+        following = task.aleatoric.pure(*labels) if grid else task.aleatoric.follow(*labels)
         try:
             return self._state[following], task.reward(*labels)
+        except Unread as error:
+            raise AleatoricStateError(f"aleatoric state after {labels!r}", following, error.args[0]) from None
         except KeyError:
             remedy = f"f left the set of aleatoric states: {few(task.states)}; add it to states="
             raise AleatoricStateError(f"aleatoric state after {labels!r}", following, remedy) from None
