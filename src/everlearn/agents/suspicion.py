@@ -2,9 +2,10 @@
 
 Let e be by how much r + gamma h(s') exceeds what the model predicted.  If the state hides nothing, e is on average 0,
 whatever came before.  So the agent keeps the mean of e for each pair of a state and an action, and its mean for each
-pair after each context, that is, after what came before, such as the previous pair.  It sums the product of e and the difference of the two means.  The suspicion rises from
-0 to 1 as this sum rises from 1.5 to ``evidence`` standard deviations above 0.  In an environment that changes, both
-means follow the change, the second one more slowly, so that a change alone makes the sum smaller.
+pair after each context, that is, after what came before, such as the previous pair.  It sums the product of e and the
+difference of the two means.  The suspicion rises from 0 to 1 as this sum rises from 1.5 to ``evidence`` standard
+deviations above 0.  In an environment that changes, both means follow the change, the second one more slowly, so that a
+change alone makes the sum smaller.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.tabular import records
@@ -21,8 +21,8 @@ MEMORY = 100.0
 """The mean of the errors of a pair is over about so many visits."""
 
 LEAST_CONTEXTS, CONTEXTS = 8, 1024
-"""There is a mean of errors for each context and pair; if these are more than 1024, fewer contexts are told apart, but at
-least 8."""
+"""There is a mean of errors for each context and pair; if these are more than 1024, fewer contexts are told apart, but
+at least 8."""
 
 ODD = 2654435761
 """An odd number of 32 bits, near 2^32 divided by the golden ratio: its multiples are spread evenly over 32 bits."""
@@ -35,7 +35,7 @@ ONCE = ("agreed", "varied")
 
 
 def begin(pairs: int, most: int) -> NDArray[Any]:
-    """Return the means of errors: for each pair, then for each pair after each of so many contexts, or groups of them."""
+    """Return the means of errors: for each pair, then for each pair after each context, or group of contexts."""
     return records(pairs + pairs * min(most, max(LEAST_CONTEXTS, CONTEXTS // pairs)), mean=1, visits=1)
 
 
