@@ -6,6 +6,9 @@ pair after each context, that is, after what came before, such as the previous p
 difference of the two means.  The suspicion rises from 0 to 1 as this sum rises from 1.5 to ``evidence`` standard
 deviations above 0.  In an environment that changes, both means follow the change, the second one more slowly, so that a
 change alone makes the sum smaller.
+
+The same test works with a number that stands for what came next, in place of e (:func:`foresee`).  It needs no model
+and no reward, so it also shows what is hidden while the agent does always the same.
 """
 
 from __future__ import annotations
@@ -43,11 +46,29 @@ def suspect(errors: Any, record: Any, before: int, pair: int, pairs: int, error:
     """Test whether the error of a prediction could be predicted from what was before."""
     means = errors["mean"]
     context = place_after(before, pair, pairs, means.shape[0] // pairs - 1)
-    product = error * (means[context, 0] - means[pair, 0])
+    weigh(record, error * (means[context, 0] - means[pair, 0]))
+    average(errors, pair, error, MEMORY)
+    average(errors, context, error, MEMORY)
+
+
+def foresee(errors: Any, record: Any, before: int, pair: int, pairs: int, signal: float) -> None:
+    """Test whether what comes after a pair could be predicted from what was before; the errors are those of signals.
+
+    The mean of a pair is over all its visits.  Then the mean of the product is 0 if nothing can be predicted, since the
+    error of that mean varies with the mean of each context as much as it varies by itself.
+    """
+    means = errors["mean"]
+    context = place_after(before, pair, pairs, means.shape[0] // pairs - 1)
+    if errors["visits"][context, 0] > 0.0:
+        weigh(record, (signal - means[pair, 0]) * (means[context, 0] - means[pair, 0]))
+    average(errors, pair, signal, math.inf)
+    average(errors, context, signal, MEMORY)
+
+
+def weigh(record: Any, product: float) -> None:
+    """Add a product to the evidence."""
     record["agreed"][0, 0] += product
     record["varied"][0, 0] += product * product
-    average(errors, pair, error)
-    average(errors, context, error)
 
 
 def place_after(before: int, pair: int, pairs: int, contexts: int) -> int:
@@ -57,9 +78,9 @@ def place_after(before: int, pair: int, pairs: int, contexts: int) -> int:
     return pairs * (1 + before % contexts) + pair
 
 
-def average(errors: Any, place: int, error: float) -> None:
-    """Move the mean of the errors in one place."""
-    visits = min(errors["visits"][place, 0] + 1.0, MEMORY)
+def average(errors: Any, place: int, error: float, most: float) -> None:
+    """Move the mean of the errors in one place, over about so many visits at most."""
+    visits = min(errors["visits"][place, 0] + 1.0, most)
     errors["visits"][place, 0] = visits
     errors["mean"][place, 0] += (error - errors["mean"][place, 0]) / visits
 

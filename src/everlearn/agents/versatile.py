@@ -13,11 +13,11 @@ challenger.  Its share while nothing is known rises with the suspicion that the 
 (:mod:`everlearn.agents.suspicion`), from 0.1 to 0.5, and the power of its trials from 0.5 to 0.7.  While the planner
 follows a change, the suspicion and that share are 0.
 
-**Memory** (:mod:`everlearn.agents.recent`) is the challenger of the two others together.  There is a second suspicion,
-that the errors of the first model depend on what is remembered.  The share of memory while nothing is known rises with
-it from 0 to 0.5, and the power of its trials from 0.4 to 0.7.  Without this suspicion, memory does not learn from the
-steps of the planner, so that it costs nothing where nothing is hidden; it learns from all others.  The phases of model
-and actor are counted in the steps in which memory did not act.
+**Memory** (:mod:`everlearn.agents.recent`) is the challenger of the two others together.  There is a second suspicion:
+that what comes after a state and an action depends on what is remembered, whoever acts.  The share of memory while
+nothing is known rises with it from 0 to 0.25, and the power of its trials from 0 to 0.6.  While there is this
+suspicion, memory learns from every step; without it, memory costs nothing and never acts.  The phases of model and
+actor are counted in the steps in which memory did not act.
 
 The rewards that count in a phase are credited to the one whose turn it is, whoever chose the actions.  If another
 policy acts, as in shadow mode or with ``executed=``, the phases say nothing about them.
@@ -52,11 +52,11 @@ TRUSTING, SUSPICIOUS = 0.1, 0.5
 FEW, MANY = 0.5, 0.7
 """The power of the trials of the actor, without suspicion and with all of it."""
 
-UNKNOWN = 0.5
-"""The share of memory while nothing is known, with all suspicion; without suspicion it is 0."""
+UNKNOWN, TRIED = 0.25, 0.6
+"""The share of memory while nothing is known, and the power of its trials, with all suspicion; without it, 0."""
 
-FEWER = 0.4
-"""The power of the trials of memory, without suspicion; with all of it, it is that of the actor."""
+GOLDEN = 0.6180339887498949
+"""Its multiples, modulo 1, are spread evenly: they stand for states."""
 
 COMMITMENT = 400.0
 """The planner holds an action for at least this many visits, divided by the power 1.5 of the number of pairs.  At the
@@ -91,7 +91,7 @@ class Versatile(NamedTuple):
     errors: NDArray[Any]
     """The means of the errors of the first model by the previous pair (:mod:`everlearn.agents.suspicion`)."""
     recent_errors: NDArray[Any]
-    """The same by what is remembered."""
+    """The means of what came after a pair, by what is remembered."""
     choice: NDArray[Any]
     """One record with the fields of :mod:`everlearn.agents.phases`, in which the actor is the first and the planner the
     second, and those of :mod:`everlearn.agents.suspicion`; ``second`` is 1 if the planner acts, ``acted`` are the steps
@@ -146,14 +146,17 @@ def learn(knowledge: Versatile, experience: Experience, now: ScheduleValues, str
     recall = knowledge.recall
     t = float(now.t)
     remembered = remembers(knowledge)
-    studying = remembered or not plans(knowledge) or suspicion_of(knowledge, recall) > 0.0
     code = recent.code_of(knowledge.seen, experience.aleatoric_state)
+    states, actions = knowledge.cells["value"].shape
+    pair = experience.aleatoric_state * actions + experience.action
+    came = experience.reward + (experience.next_aleatoric_state + 1.0) * GOLDEN % 1.0
+    suspicion.foresee(knowledge.recent_errors, recall, code, pair, states * actions, came)
     if remembered:
         recall["acted"][0, 0] += 1.0
     else:
-        learn_without(knowledge, experience, code, t - recall["acted"][0, 0])
+        learn_without(knowledge, experience, t - recall["acted"][0, 0])
     recent.move(knowledge.seen, experience.aleatoric_state, experience.action, experience.next_aleatoric_state)
-    if studying:
+    if remembered or suspicion_of(knowledge, recall) > 0.0:
         learn_recent(knowledge, experience, code, t, remembered)
     phases.credit(recall, experience.reward, t)
     if t >= recall["ends"][0, 0]:
@@ -176,14 +179,13 @@ def learn_recent(knowledge: Versatile, experience: Experience, code: int, t: flo
 def begin_recall(knowledge: Versatile, t: float) -> None:
     """Choose whether memory acts next."""
     suspected = suspicion_of(knowledge, knowledge.recall)
-    power = FEWER + (MANY - FEWER) * suspected
-    remembered = phases.challenged(knowledge.recall, t, knowledge.rule, UNKNOWN * suspected, power)
+    remembered = phases.challenged(knowledge.recall, t, knowledge.rule, UNKNOWN * suspected, TRIED * suspected)
     knowledge.recall["second"][0, 0] = 0.0 if remembered else 1.0
     if remembered:
         forget(knowledge)
 
 
-def learn_without(knowledge: Versatile, experience: Experience, code: int, t: float) -> None:
+def learn_without(knowledge: Versatile, experience: Experience, t: float) -> None:
     """Let the model or the actor learn from the ``t``-th step in which one of them acts."""
     choice = knowledge.choice
     s = experience.aleatoric_state
@@ -194,7 +196,6 @@ def learn_without(knowledge: Versatile, experience: Experience, code: int, t: fl
         error = planning.study(model_of(knowledge), experience, t)
         planning.hold(model_of(knowledge), s, experience.action)
         suspicion.suspect(knowledge.errors, choice, int(choice["before"][0, 0]), pair, states * actions, error)
-        suspicion.suspect(knowledge.recent_errors, knowledge.recall, code, pair, states * actions, error)
     else:
         forbid(knowledge.cells, knowledge.search["gradient"], s, s)
         choice["acted"][0, 0] += 1.0
