@@ -158,9 +158,12 @@ def learn(knowledge: Versatile, experience: Experience, now: ScheduleValues, str
     recent.move(knowledge.seen, experience.aleatoric_state, experience.action, experience.next_aleatoric_state)
     if remembered or suspicion_of(knowledge, recall) > 0.0:
         learn_recent(knowledge, experience, code, t, remembered)
-    phases.credit(recall, experience.reward, t)
+    begun = t <= recall["ends"][0, 0] + 1.0  # not begun: an earlier version, without memory, saved what is known
+    if begun:
+        phases.credit(recall, experience.reward, t)
     if t >= recall["ends"][0, 0]:
-        phases.end_phase(recall, 0 if remembered else 1, t)
+        if begun:
+            phases.end_phase(recall, 0 if remembered else 1, t)
         begin_recall(knowledge, t)
 
 
@@ -354,21 +357,15 @@ def versatile(
         model = planning.planner(commitment=COMMITMENT / math.sqrt(pairs))
         size = recent.size_of(indexed.states, indexed.actions)
         memory = planning.planner(successors=recent.SUCCESSORS)
-        own = dict.fromkeys((*phases.ONCE, *suspicion.ONCE, "acted", "second", "before"), 1)
-        choice = records(1, **own, **dict.fromkeys(phases.EACH, 2))
+        of_phase = dict.fromkeys(("second", *phases.ONCE, "acted"), 1)
+        of_test = dict.fromkeys(("before", *suspicion.ONCE), 1)
+        choice = records(1, **of_phase, **dict.fromkeys(phases.EACH, 2), **of_test)
         choice["second"], choice["ends"] = 1.0, shortest
-        return Versatile(
-            *model.build(indexed),
-            *actor.build(indexed),
-            *memory.build(cast("IndexedTask", size)),
-            *recent.begin(size),
-            suspicion.begin(pairs, pairs),
-            suspicion.begin(pairs, suspicion.CONTEXTS),
-            choice,
-            choice.copy(),
-            float(evidence),
-            Rule(float(phase), float(shortest), float(least)),
-        )
+        models = *model.build(indexed), *actor.build(indexed), *memory.build(cast("IndexedTask", size))
+        errors = suspicion.begin(pairs, pairs), suspicion.begin(pairs, suspicion.CONTEXTS)
+        rule = Rule(float(phase), float(shortest), float(least))
+        own = *recent.begin(size), *errors, choice, choice.copy(), float(evidence), rule
+        return Versatile._make((*models, *own))
 
     return Design(
         build,
@@ -383,5 +380,6 @@ def versatile(
         explain=explain,
         remember=remember,
         memory=("past", "seen"),
+        added=("recent_links", "recent_cells", "recent_run", "seen", "codes", "recent_errors", "recall"),
         name="versatile",
     )
