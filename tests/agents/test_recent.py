@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from everlearn.agents import recent
@@ -10,7 +12,7 @@ from everlearn.agents import recent
 def test_it_remembers_the_last_step_and_the_last_two_changes():
     seen, _ = recent.begin(recent.size_of(10, 2))
     states = [3, 4, 4, 4, 7, 7, 8]
-    for step, (s, following) in enumerate(zip(states, states[1:], strict=False)):
+    for step, (s, following) in enumerate(pairwise(states)):
         recent.move(seen, s, step % 2, following)
     assert seen.tolist() == [7, 1, 7, 4]
     recent.move(seen, 8, 0, 8)

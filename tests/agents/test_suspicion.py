@@ -27,7 +27,7 @@ def test_what_depends_on_the_context_is_foreseen():
 
 
 def test_what_does_not_is_not():
-    """Over many runs, the mean of the evidence is 0: it would be about 1 if a pair's mean were of recent visits only."""
+    """Over many runs, the mean of the evidence is 0; not if the mean of a pair were over its recent visits."""
     evidence = [deviations(0.0, seed) for seed in range(60)]
     assert np.mean(evidence) == pytest.approx(0, abs=0.4)
     assert np.mean(np.array(evidence) > 2.5) < 0.1

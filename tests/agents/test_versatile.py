@@ -1,4 +1,4 @@
-"""The agent that acts by a model, a search or memory: its tests, phases and members against transcriptions."""
+"""The agent that acts by a model or by a search: its test, its phases and its members against transcriptions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents import actor_critic, planner, recent, suspicion, versatile
+from everlearn.agents import actor_critic, planner, suspicion, versatile
 from everlearn.agents.actor_critic import ActorCritic
 from everlearn.agents.knowledge import copied
 from everlearn.errors import InputError
@@ -20,14 +20,8 @@ HIDDEN = {"task.states": 8, "task.group": 4, "task.distortion": 1.0, "task.branc
 """A world of which each state shows only its group: a model over groups misleads."""
 
 
-def without_memory(agent):
-    """Let memory never act: nothing can outweigh the evidence against it."""
-    agent.knowledge.recall["agreed"] = -math.inf
-    return agent
-
-
 def drive(agent, steps):
-    """Let an agent act; return its pair, what it learned from, and which of the first two acted, of each step."""
+    """Let an agent act; return its pair, what it learned from, and which of the two acted, of each step."""
     environment, log = agent.task.start(environment_stream(1)), []
     for _ in range(steps):
         s, planning = agent.situation, getattr(agent.knowledge, "choice", {"second": [[1.0]]})["second"][0][0]
@@ -47,7 +41,7 @@ def test_it_is_the_planner_until_the_actor_has_a_trial():
 def driven():
     """An agent in a world that hides something, what it did, and the errors of its model by step."""
     errors, study = {}, planner.study
-    agent = without_memory(el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1))
+    agent = el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1)
 
     def studied(knowledge, experience, t):
         errors[t] = study(knowledge, experience, t)
@@ -114,7 +108,7 @@ def test_who_acts_is_who_earned_more(driven, monkeypatch):
         begin_phase(knowledge, t)
 
     monkeypatch.setattr(versatile, "begin_phase", begun)
-    log = drive(without_memory(el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1)), 4000)
+    log = drive(el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1), 4000)
     assert log == driven[1]
     phases, begin, end, acts, turns, searched, counts = [], 0, 100, 1, 0.0, 0, 0
     while end < len(log):
@@ -157,8 +151,7 @@ def lead(phases):
 
 def test_the_actor_learns_from_its_phases_alone_and_begins_each_with_empty_traces(monkeypatch):
     """The actor-critic alone, given the steps of those phases, knows the same."""
-    agent = without_memory(el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1))
-    phases, improve = [], actor_critic.improve
+    agent, phases, improve = el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1), [], actor_critic.improve
 
     def improved(knowledge, experience, t):
         if knowledge.past["live"][0, 0] == 0:
@@ -227,7 +220,7 @@ def test_a_step_that_is_not_learned_from_cuts_the_traces_of_the_actor():
     assert agent.knowledge.past["mean"].any()
 
 
-def test_the_planner_leaves_no_traces_to_keep_with_each_step_whose_reward_comes_late():
+def test_the_planner_leaves_no_past_to_keep_with_each_step_whose_reward_comes_late():
     agent = el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1)
     agent.knowledge.choice["second"] = 0.0
     drive(agent, 20)
@@ -235,13 +228,11 @@ def test_the_planner_leaves_no_traces_to_keep_with_each_step_whose_reward_comes_
     assert present.any()
     agent.knowledge.choice["second"] = 1.0
     agent.exchange_memory(present)  # as after a reward that came late, with which the planner's phase began
-    seen = agent.knowledge.seen.tolist()
-    agent.remember(Experience(seen[recent.STATE], 1, 0, math.nan, seen[recent.STATE]))
-    assert not agent.knowledge.past.view(float).any()
-    assert agent.exchange_memory()[-4:].tolist() == [seen[0], 1, *seen[2:]]
+    agent.remember(Experience(0, 0, 0, math.nan, 0))
+    assert not agent.exchange_memory().any()
 
 
-def test_it_says_who_acts_and_why(driven):
+def test_it_says_which_of_the_two_acts(driven):
     knowledge, task = copied(driven[0].knowledge), driven[0].task
     knowledge.run["follows"], knowledge.choice["second"] = 0.0, 1.0
     assert versatile.explain(knowledge, task).startswith("It acts by the model. The aleatoric state hides something")
@@ -251,60 +242,6 @@ def test_it_says_who_acts_and_why(driven):
         "It acts by the actor, which searches among policies. The aleatoric state is not seen to hide"
     )
     assert said.endswith("by the actor.")
-
-
-def in_maze(steps):
-    """A maze in which a cue must be remembered over a corridor, after steps of an agent."""
-    maze = {"task.length": 3, "task.window": 1}
-    agent = el.Agent("t-maze", "versatile", parameters=maze, seed=1)
-    return agent, drive(agent, steps)
-
-
-@pytest.fixture(scope="module")
-def remembering():
-    return in_maze(6000)
-
-
-def test_memory_acts_once_what_was_seen_predicts_what_comes(remembering):
-    """Half of the optimum is what anybody earns who does not remember the cue."""
-    agent, log = remembering
-    earned = np.mean([reward for _, reward, _ in log[-2000:]])
-    assert agent.knowledge.recall["acted"][0, 0] > 2000
-    assert earned > 0.75 * el.Theory(agent.task).optimal_average_reward > 0.6 * 0.2
-
-
-def test_memory_never_acts_where_nothing_is_hidden():
-    agent = el.Agent("riverswim", "versatile", seed=3)
-    log = drive(agent, 3000)
-    assert agent.knowledge.recall["acted"][0, 0] == 0
-    assert log == drive(without_memory(el.Agent("riverswim", "versatile", seed=3)), 3000)
-
-
-def test_memory_says_what_it_remembers_and_does_nothing_forbidden(remembering):
-    agent = el.Agent("t-maze", "versatile", parameters={"task.length": 3, "task.window": 1}, seed=1)
-    agent.restore(remembering[0].snapshot())
-    agent.knowledge.recall["second"] = 0.0
-    assert agent.explain().startswith("It acts by what it remembers. ")
-    assert "What it remembers predicts what comes next. That is the last state and action, now '" in agent.explain()
-    agent.values[:, 0] = -math.inf
-    assert (agent.policy == [0, 1]).all()
-    for agent.situation in range(len(agent.task.states)):
-        assert {agent.choose() for _ in range(20)} == {1}
-
-
-def test_a_state_that_was_saved_before_there_was_memory_is_opened():
-    """Memory then begins anew, and nothing is credited to the phase that had not begun."""
-    agent, old = (el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1) for _ in range(2))
-    drive(without_memory(old), 1000)
-    state = old.snapshot()
-    for name in agent.design.added:
-        del state.epistemic[name]
-    agent.restore(state)
-    agent.learn(Experience(agent.situation, 0, 0, 0.5, agent.situation))
-    recall = agent.knowledge.recall
-    assert recall["ends"][0, 0] > 1000
-    assert recall["steps"].tolist() == [[0.0, 0.0]]
-    assert agent.snapshot().epistemic["choice"][0, 6] == old.knowledge.choice["acted"][0, 0] > 0
 
 
 @pytest.mark.parametrize("given", [{"evidence": 1.5}, {"phase": 0.0}, {"shortest": 0.5}, {"least": 0.6}])

@@ -256,16 +256,13 @@ class Agent:
         if not isinstance(state, AgentState):
             raise InputError("state", state, "give what snapshot() returned; bytes are read by from_bytes()")
         check_parts(state)
-        fields, epistemic = stored_arrays(self.knowledge), state.epistemic
-        if self.design.added and not set(self.design.added) & set(epistemic):
-            built = stored_arrays(build_knowledge(self.design, self.indexed))
-            epistemic = {**epistemic, **{name: built[name] for name in self.design.added}}
+        fields = stored_arrays(self.knowledge)
         shapes = {name: array.shape for name, array in fields.items()}
-        if (given := {name: array.shape for name, array in epistemic.items()}) != shapes:
+        if (given := {name: array.shape for name, array in state.epistemic.items()}) != shapes:
             other = OTHER_VERSION if set(given) != set(shapes) else ""
             message = f"the agent state has arrays {given}, the design {self.design.name!r} has {shapes}{other}"
             raise SnapshotError(message, part="epistemic")
-        check_arrays(epistemic, fields)
+        check_arrays(state.epistemic, fields)
         algorithmic = state.algorithmic
         check_algorithmic(algorithmic)
         clock = self._make_clock(algorithmic["t"], dict(algorithmic["clock"]))
@@ -275,7 +272,7 @@ class Agent:
         restore_prices(self.prices, algorithmic)
         self.pending = action
         for name, array in fields.items():
-            array[...] = epistemic[name]
+            array[...] = state.epistemic[name]
         self.situation, self._clock, self._upcoming = situation, clock, None
         self.t, self.seed, self.run = algorithmic["t"], algorithmic["seed"], algorithmic["run"]
         set_words(self.stream, np.array(algorithmic["stream"], dtype=np.uint64))

@@ -75,8 +75,6 @@ class Design:
     memory:
         the name of the array in the knowledge that stores the past, or a tuple of names, for a design with
         ``remember``
-    added:
-        the names of arrays that states saved by an earlier version do not have; they begin anew when one is opened
     defers:
         whether it learns from a step only when the next step comes, so that it cannot learn from rewards that come late
     carry:
@@ -127,7 +125,6 @@ class Design:
     features: bool = False
     remember: Callable[[Knowledge, Experience], None] | None = None
     memory: str | tuple[str, ...] | None = None
-    added: tuple[str, ...] = ()
     defers: bool = False
     carry: Callable[[Knowledge, int, int], None] | None = None
     explain: Callable[[Knowledge, Task], str] | None = None

@@ -29,16 +29,12 @@ def stored_arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
 
 
 def exchanged(present: Sequence[NDArray[Any]], given: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Return a copy of arrays as one array, and put what was returned before in their place if it is passed.
-
-    If fewer numbers are passed, as of an earlier version, the arrays at the end stay.
-    """
+    """Return a copy of arrays as one array, and put what was returned before in their place if it is passed."""
     kept = present[0].copy() if len(present) == 1 else np.concatenate([array.ravel() for array in present])
     if given is not None:
-        numbers, begin = given.ravel() if given.ndim else np.broadcast_to(given, kept.size), 0
+        numbers, begin = np.broadcast_to(given, kept.shape).ravel(), 0
         for array in present:
-            if begin < numbers.size:
-                array[...] = numbers[begin : begin + array.size].reshape(array.shape)
+            array[...] = numbers[begin : begin + array.size].reshape(array.shape)
             begin += array.size
     return kept
 

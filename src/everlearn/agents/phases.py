@@ -146,3 +146,11 @@ def gap(choice: Any) -> float:
     if first <= 0.0 or second <= 0.0:
         return 0.0
     return float(abs(choice["rewards"][0, 1] / second - choice["rewards"][0, 0] / first))
+
+
+def earnings(choice: Any, first: str, second: str) -> str:
+    """Say what the two earn; nothing if one of them has not acted."""
+    if not (choice["steps"] > 0.0).all():
+        return ""
+    of_first, of_second = (choice["rewards"] / choice["steps"])[0]
+    return f" Recent rewards per step, scaled to [0, 1]: {of_second:.4f} by {second}, {of_first:.4f} by {first}."
