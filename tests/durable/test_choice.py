@@ -57,9 +57,9 @@ def test_thirteen_designs_leave_out_actions():
         *horizons,
         "q-learning",
         "r-learning",
+        "remembering",
         "restarting",
         "versatile",
-        "remembering",
     ] == MASKING
 
 
