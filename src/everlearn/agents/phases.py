@@ -1,11 +1,19 @@
 """Phases: two policies take turns, and the one that earned more acts more often.
 
 Time is divided into phases, each of which lasts a share of the time so far.  In a phase one of the two acts.  What
-both earned per step is compared, with more weight on recent phases.  Let z be the difference divided by its standard
-error.  The one that earned less acts in a share exp(-z^2 / 2) / 2 of the phases, which bounds the chance that it is
-the better one, and in a least share.  So both act equally often while nothing is known.  The standard error of the one
-that does not act grows, as what is known of it becomes old, unless it is that of the differences between its phases,
-which does not change.  It is tried again in any case, because of the least share.
+both earned per step is compared, with more weight on recent phases.  Let z be the lead of the second, divided by its
+standard error.  There are two rules:
+
+- *Equal* (:func:`next_to_act`).  The one that earned less acts in a share exp(-z^2 / 2) / 2 of the phases, which bounds
+  the chance that it is the better one, and in a least share.  So both act equally often while nothing is known.
+- *Challenged* (:func:`challenged`).  The first is the challenger, with a share w of the phases while nothing is known.
+  If z is positive, its share is w exp(-z^2 / 2), otherwise 1 - (1 - w) exp(-z^2 / 2), but at most 1 less a least share.
+  It also has trials, whose share of the time goes to 0.  Only the second half of a phase counts, since the rewards of
+  the first may come from what the other one did.
+
+The standard error of the one that does not act grows, as what is known of it becomes old, unless it is that of the
+differences between its phases, which does not change.  It is tried again in any case, because of the least share, or of
+the trials.
 
 The sums are fields of a record, ``choice``, with the names in ``ONCE`` and ``EACH``.
 """
@@ -29,8 +37,8 @@ COUNTED = 0.5
 """The share of a phase at its end in which rewards count, if the first of the two is a challenger."""
 
 ONCE = ("began", "ends", "earned", "squared", "turns")
-"""Fields with one number: the first and the last step of the phase, the sums of its rewards and of their squares, and a
-number that grows until the one that earned less has a turn."""
+"""Fields with one number: the step after which rewards count in the phase, its last step, the sums of its rewards and
+of their squares, and a number that grows until there is a turn."""
 
 EACH = ("steps", "steps_squared", "rewards", "means_squared", "variances")
 """Fields with a number for each of the two: sums over its phases."""
