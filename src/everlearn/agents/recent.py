@@ -24,7 +24,7 @@ ROWS_PER_STATE, NUMBERS, FEWEST_ROWS = 32, 60_000, 64
 SUCCESSORS = 8
 """The most next rows per row and action."""
 
-PER_PAIR = 10 + 3 * SUCCESSORS
+PER_PAIR = 7 + 3 * SUCCESSORS
 """About so many numbers are stored per row and action."""
 
 PROBES = 8
