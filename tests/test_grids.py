@@ -78,6 +78,7 @@ def test_a_point_may_be_a_list_a_tuple_or_an_array(point):
     [
         *([math.nan, 0], [20, np.float64("nan")], [20, math.inf], [20, 1.01], [9.9, 0]),
         *(["20", 0], [True, 0], [None, 0], [[20], 0], [20], [20, 0, 0]),
+        *([10**400, 0], [np.complex128(20 + 3j), 0], [np.bool_(True), 0], [np.array([20.0]), 0]),
         *("ab", {"low": 3}, 20.0, None, np.array(20.0), np.array([[20.0, 0.0]])),
     ],
     ids=repr,
@@ -97,6 +98,10 @@ def test_bounds_of_a_trial_clip_and_nothing_is_no_number():
 
 def test_rounding_errors_at_the_bounds_are_no_error():
     assert BOX.places(BOX.number([30.0000001, -1.0000001])) == [1023, 0]
+
+
+def test_bounds_may_be_numbers_of_numpy():
+    assert Box([np.float32(10), np.int64(-1)], np.array([30, 1])) == BOX
 
 
 @pytest.mark.parametrize(

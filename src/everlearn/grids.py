@@ -86,9 +86,7 @@ class Interval(Sequence[float]):
 
     def place(self, value: object) -> int:
         """Return the level that a value falls into."""
-        if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
-            raise Unread("is not a number")
-        number = float(value)
+        number = value if type(value) is float else _float(value)
         if number != number:
             raise Unread("is not a number")
         margin = CLOSE * (self.high - self.low)
@@ -280,10 +278,24 @@ def size_of(labels: Sequence[Label]) -> int:
     return labels.size if isinstance(labels, Grid) else len(labels)
 
 
+def _float(value: Any) -> float:
+    """Return a number of Python or NumPy as a float; neither a text nor True is one."""
+    plain = value.item() if getattr(value, "shape", None) == () else value
+    if isinstance(plain, bool | str | bytes) or not hasattr(plain, "__float__"):
+        raise Unread("is not a number")
+    try:
+        return float(plain)
+    except OverflowError:
+        return math.inf if plain > 0 else -math.inf
+    except (TypeError, ValueError):
+        raise Unread("is not a number") from None
+
+
 def _ends(name: str, given: Any) -> tuple[float, ...]:
     remedy = "give a list of numbers, one for each coordinate"
     given = given.tolist() if hasattr(given, "tolist") else given
     require(isinstance(given, list | tuple), name, given, remedy)
+    given = [each.item() if getattr(each, "shape", None) == () else each for each in given]
     for each in given:
         fine = isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= 1e300
         require(fine, name, given, f"{remedy}, each finite")
