@@ -59,6 +59,23 @@ def test_bounds_that_are_missing_come_from_a_trial():
     assert read(box, [-np.inf], trial=[[-1.0], [1.0]]) == (0,)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "trial"),
+    [([1, -np.inf], [1, np.inf], [1, 3]), ([-np.inf], [np.inf], [1e20]), ([0], [np.inf], [-10])],
+)
+def test_a_coordinate_that_does_not_change_has_bounds_that_differ(low, high, trial):
+    space = spaces.Box(np.array(low, dtype=float), np.array(high, dtype=float), dtype=np.float64)
+    for part in fine_reading(space, lambda: [np.array(trial, dtype=float)] * 3).labels.parts:
+        assert [part.place(label) for label in part] == list(range(len(part)))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_trial_that_is_not_finite_gives_no_bounds(value):
+    space = spaces.Box(-np.inf, np.inf, (1,), dtype=np.float64)
+    with pytest.raises(InputError, check=refusal("observation space")):
+        fine_reading(space, lambda: [np.array([0.0]), np.array([value])])
+
+
 def test_what_cannot_be_read_is_refused():
     box = spaces.Box(0.0, 1.0, (2,), dtype=np.float64)
     with pytest.raises(InputError, check=refusal("point")):

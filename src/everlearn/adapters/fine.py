@@ -7,6 +7,7 @@ other coordinates are told apart exactly.  No set of labels is listed (:mod:`eve
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -160,13 +161,21 @@ def fine_reading(space: Any, points: Callable[[], list[Any]]) -> Reading:
 def _bounds(every: list[Coordinate], space: Any, points: Callable[[], list[Any]]) -> list[tuple[float, float]]:
     """Return the bounds of each coordinate, with those that the space does not have from a trial."""
     own = [max(abs(each.low), abs(each.high)) <= FARTHEST for each in every]
-    if all(own):
-        return [(each.low, max(each.high, each.low + max(abs(each.low), 1.0) * 1e-9)) for each in every]
+    ends = [(each.low, each.high) for each in every] if all(own) else _seen(every, space, points)
+    return [(low, max(high, low + max(abs(low), 1.0) * 1e-9)) for low, high in ends]
+
+
+def _seen(every: list[Coordinate], space: Any, points: Callable[[], list[Any]]) -> list[tuple[float, float]]:
     seen = np.array([flat(space, point) for point in points()])
-    least, greatest = seen.min(axis=0), seen.max(axis=0)
-    margin = np.maximum((greatest - least) / 2, 1e-3)
-    return [
+    with np.errstate(over="ignore", invalid="ignore"):
+        least, greatest = seen.min(axis=0), seen.max(axis=0)
+        margin = np.maximum((greatest - least) / 2, 1e-3)
+    ends = [
         (each.low if abs(each.low) <= FARTHEST else float(least[c] - margin[c]),
          each.high if abs(each.high) <= FARTHEST else float(greatest[c] + margin[c]))
         for c, each in enumerate(every)
     ]  # fmt: skip
+    for place, (low, high) in enumerate(ends, 1):
+        remedy = f"coordinate {place} was not finite in a trial; wrap the environment to return finite numbers"
+        require(math.isfinite(high - low), "observation space", space, remedy)
+    return ends
