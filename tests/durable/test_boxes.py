@@ -166,6 +166,34 @@ def test_a_replay_learns_what_the_agent_learned(tmp_path):
     el.replay(tmp_path / "agent", agent="linear")
 
 
+def test_a_wide_box_is_not_replayed_even_if_its_numbers_are_small(tmp_path):
+    box = el.Box([0] * 12, [1] * 12)
+    with el.live(tmp_path / "agent", **{**ROOM, "observations": box, "start": [0] * 12}) as agent:
+        agent.observe([0.5] * 9 + [0] * 3, "on", 0.5)
+    (tmp_path / "log.jsonl").write_text(json.dumps({"observation": [0.5] * 12, "action": "on", "reward": 0.5}))
+    for source, setup in (("agent", {}), ("log.jsonl", {**ROOM, "observations": box})):
+        with pytest.raises(InputError, check=refusal("observations")):
+            el.replay(tmp_path / source, **setup)
+
+
+def test_a_log_with_something_else_than_a_point_is_refused(tmp_path):
+    for wrong in ({"a": 1}, [True, 0.5]):
+        rows = [{"observation": point, "action": "on", "reward": 0.5} for point in ([21, 0.5], wrong)]
+        (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        with pytest.raises(InputError, check=lambda error: error.argument.startswith("row 2 of the log")):
+            el.replay(tmp_path / "log.jsonl", **ROOM)
+
+
+def test_transitions_of_points_are_not_remembered(tmp_path):
+    def warmth(s, action, point):
+        return "warm" if point[0] > 20 else "cold"
+
+    state = el.AleatoricState("cold", warmth, ["cold", "warm"])
+    with el.live(tmp_path, **ROOM, aleatoric=state, agent="q-learning") as agent:
+        warm(agent, 20)
+        assert not agent.core.agent.indexed._transitions
+
+
 def of_first_row(error: InputError) -> bool:
     return error.argument.startswith("row 1 of the log")
 

@@ -49,7 +49,9 @@ def read_past(
     """Return what the journal of a durable agent tells, by the name of the agent."""
     with opened(directory, name) as (reader, chosen):
         record = reader.enrolled(chosen)
-        setup, data = record.stored_setup(), read_transitions(reader, record.number, first, last)
+        setup = record.stored_setup()
+        _require_numbered(setup.task)
+        data = read_transitions(reader, record.number, first, last)
     if not data.rewards.size:
         raise LiveError(f"agent {record.name!r} has no observations among these steps", directory, agent=record.name)
     return Past(data, setup.task, setup.document)
@@ -58,17 +60,16 @@ def read_past(
 def read_past_log(path: str | os.PathLike[str], setup: Setup) -> Past:
     """Return what a log tells, a CSV file or JSON lines as for a warm start, in the labels of a setup."""
     core = Core(setup)
+    _require_numbered(setup.task)
     indexed, indices, rewards = core.agent.indexed, array("q"), array("d")
     numbers = {name: array("d") for name in MEASURES}
-    find: dict[Label, tuple[int, int]] = {}
     for number, row in enumerate(read_log(path, core), 1):
         outcome = outcome_of(row, number)
         labels: Any = (outcome.executed, outcome.observation)
         state: Any = labels[1] if setup.observes_state and outcome.state is None else outcome.state
         try:
             _check_declared(outcome, setup)
-            if (pair := find.get(labels)) is None:
-                pair = find[labels] = indexed.action(labels[0]), indexed.observation(labels[1])
+            pair = indexed.action(labels[0]), indexed.observation(labels[1])
             indices.extend((*pair, indexed.state(state) if setup.gives_state else 0))
         except EverlearnError as error:
             raise InputError(f"row {number} of the log", list(row.values()), str(error)) from None
@@ -118,6 +119,7 @@ def retell(past: Past, setup: Setup) -> Transitions:
     both setups have the same states, it begins as recorded, and where the recorded state jumps (an imported state, the
     start of a log), it jumps there.  Given states and rewards are those that are recorded.
     """
+    _require_numbered(setup.task)
     indexed, data = IndexedTask(setup.task), past.data
     actions = _numbers(past.task.actions, indexed.action, data.actions)
     observations = _numbers(past.task.observations, indexed.observation, data.observations)
@@ -136,6 +138,13 @@ def retell(past: Past, setup: Setup) -> Transitions:
     setup.task.reward.check_range(complete)
     require(complete.size > 0, "reward", "given", "no step has a reward; give a table or a function")
     return moved
+
+
+def _require_numbered(task: Task) -> None:
+    """Raise if states or observations have no numbers of 64 bits, in which steps are kept and compiled code learns."""
+    for key, labels in (("observations", task.observations), ("states", task.states)):
+        fine = not isinstance(labels, Grid) or not labels.is_wide
+        require(fine, key, "a box of more than 62 bits", "give one of up to 62 bits, as with 10 coordinates")
 
 
 def _numbers(labels: tuple[Label, ...], find: Any, places: NDArray[np.int64]) -> NDArray[np.int64]:

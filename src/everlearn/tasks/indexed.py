@@ -33,7 +33,8 @@ class IndexedTask:
         self.observations = size_of(task.observations)
         self._state, self._action = Numbers(task.states), Numbers(task.actions)
         self._observation = Numbers(task.observations)
-        self._most = 0 if isinstance(task.states, Grid) else REMEMBERED_TRANSITIONS  # points hardly ever recur
+        points = isinstance(task.states, Grid) or isinstance(task.observations, Grid)
+        self._most = 0 if points else REMEMBERED_TRANSITIONS  # points hardly ever recur
         self._transitions: dict[tuple[int, int, int], tuple[int, float]] = {}
         self.start = self._state[task.aleatoric.start]
 
