@@ -299,7 +299,7 @@ def _ends(name: str, given: Any) -> tuple[float, ...]:
     for each in given:
         fine = isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= 1e300
         require(fine, name, given, f"{remedy}, each finite")
-    return tuple(map(float, given))
+    return tuple(float(each) + 0.0 for each in given)  # which turns -0 into 0
 
 
 def _finder(part: Any) -> Any:

@@ -122,6 +122,10 @@ def test_another_box_is_another_agent(tmp_path):
     with pytest.raises(Changed, check=has(keys=["observations", "states"])):
         el.live(tmp_path, observations=el.Box([10, 0], [31, 1]), accept_changes=True)
     with pytest.raises(Changed, check=has(keys=["observations", "states"])):
+        el.live(tmp_path, observations=el.Box([10, 0], [30 + 1e-11, 1]))
+    with el.live(tmp_path, observations=el.Box([10, -0.0], [30, 1])) as agent:
+        assert agent.step == 3
+    with pytest.raises(Changed, check=has(keys=["observations", "states"])):
         el.live(tmp_path, observations=["cold", "warm"], accept_changes=True)
 
 

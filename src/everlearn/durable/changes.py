@@ -131,7 +131,7 @@ def _compare_sets(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
     for key in ("actions", "observations", "states"):
         old, new = (labels_of(fingerprint[key]) for fingerprint in (before, after))
         if isinstance(old, Grid) or isinstance(new, Grid):
-            if not _same(before[key], after[key]):
+            if old != new:
                 yield Change(key, f"the {key} changed: {_first_difference(before[key], after[key])}", final=True)
             continue
         old_set, new_set = set(old), set(new)
@@ -148,7 +148,7 @@ def _first_difference(old: Any, new: Any) -> str:
     """Return in words where two descriptions of a grid first differ."""
     both = [each if isinstance(each, dict) else dict(enumerate(each)) for each in (old, new) if not _is_leaf(each)]
     if len(both) == 2 and both[0].keys() == both[1].keys():
-        key = next(key for key in both[0] if not _same(both[0][key], both[1][key]))
+        key = next(key for key in both[0] if both[0][key] != both[1][key])
         words = _first_difference(both[0][key], both[1][key])
         return f"{key} {words}" if isinstance(key, str) and key in ("low", "high") else words
     return _was(old, new)
@@ -184,8 +184,6 @@ def _same(value: Any, other: Any, tolerance: float | None = None) -> bool:
         return abs(value - other) <= (TOLERANCE * abs(value) if tolerance is None else tolerance)
     if isinstance(value, list) and isinstance(other, list):
         return len(value) == len(other) and all(map(_same, value, other))
-    if isinstance(value, dict) and isinstance(other, dict):
-        return value.keys() == other.keys() and all(_same(value[key], other[key]) for key in value)
     return bool(value == other)
 
 
