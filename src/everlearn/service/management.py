@@ -15,7 +15,7 @@ from everlearn.durable.entry import Entry, Kind, checksum
 from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
 from everlearn.errors import InputError, LiveError, SnapshotError
-from everlearn.service.agents import FORGETTING, Agents, Missing, Stale
+from everlearn.service.agents import Agents, Missing, Stale
 from everlearn.service.logs import log
 
 
@@ -108,8 +108,9 @@ def change_mode(agents: Agents, name: str, mode: str, expected: str | None = Non
 def change_forgetting(agents: Agents, name: str, forgetting: float, expected: str | None = None) -> dict[str, Any]:
     """Let an agent forget faster or slower; what it does already is not journalled again."""
     core = agents.core(name)
-    parameters = {**core.setup.document["parameters"], FORGETTING: forgetting}
-    if core.setup.document["parameters"] != parameters:
+    present = core.setup.document["parameters"]
+    parameters = control.with_forgetting(core, present, forgetting)
+    if present != parameters:
         require_version(core, expected)
         agents.change_parameters(name, parameters)
     else:
