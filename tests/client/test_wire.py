@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.client import Client
+from everlearn.client import Client, ServiceError
 from everlearn.client.fallback import FunctionPolicy
 from everlearn.errors import InputError
-from tests.refusal import refusal
+from tests.refusal import has, refusal
 
 NOBODY = "http://127.0.0.1:9"
 SETUP = {"actions": ["a", "b"], "observations": ["x", 1], "reward_range": [0, 1]}
@@ -169,3 +169,22 @@ def test_the_action_of_a_function_is_converted():
 def test_it_explains_what_the_agent_has_learned(client):
     assert client.explain() == client.inspect()["explanation"]
     assert "It acts by" in client.explain()
+
+
+def test_a_snapshot_that_is_missing_is_refused_with_those_that_exist(client):
+    client.act()
+    client.observe("x", reward=0.5)
+    state = client.export_state()
+    client.import_state(state)
+    for step, known in ((7, "0, 1"), (99, "0, 1")):
+        with pytest.raises(ServiceError, check=has(status=404)) as refused:
+            client.rollback(step)
+        assert known in str(refused.value)
+
+
+def test_a_truth_value_is_no_late_reward_either(client, tmp_path):
+    with el.live(tmp_path, **{**SETUP, "reward_delay": 5}) as agent:
+        agent.act()
+        agent.observe("x")
+        with pytest.raises(InputError, check=refusal("reward")):
+            agent.reward(1, np.True_)
