@@ -1,8 +1,9 @@
-"""Mistakes with the client of the service, of which it learns nothing."""
+"""Mistakes with the client, of which the service learns nothing, and with how a durable agent forgets."""
 
 from __future__ import annotations
 
 from tests.boundary.mistake import Mistake
+from tests.boundary.mistakes_durable import pump, reopened
 from tests.boundary.mistakes_gymnasium import line
 
 PUMP = 'client = el.Client("http://127.0.0.1:9", "pump", deadline=0.05, fallback="off")\n'
@@ -82,5 +83,31 @@ MISTAKES = [
         "a token that is a number",
         'el.Client("http://127.0.0.1:9", "pump", token=5)',
         "token: '...'; must be a text",
+    ),
+    pump(
+        "a reward that is a truth value",
+        "",
+        'agent.act()\nagent.observe("dry", reward=True)',
+        'reward: True; the setup has reward="given": pass the reward, a number',
+    ),
+    pump(
+        "forgetting of an agent without a schedule",
+        "",
+        "agent.forgetting(0.1)",
+        "forgetting: 0.1; the agent is 'versatile', which takes no schedule, and follows changes by itself; leave it "
+        "out, or create another agent with agent='growing-horizon'",
+    ),
+    pump(
+        "forgetting that is more than all",
+        ', agent="growing-horizon"',
+        "agent.forgetting(1.5)",
+        "forgetting: 1.5; give a number from 0 to 1, as in 0.1",
+    ),
+    reopened(
+        "a parameter of a schedule for an agent that takes none",
+        "",
+        ', parameters={"schedule.forgetting": 0.1}, accept_changes=True',
+        "parameter: 'schedule.forgetting'; the agent is 'versatile', which takes no schedule, and follows changes by "
+        "itself; leave it out, or create another agent with agent='growing-horizon'",
     ),
 ]

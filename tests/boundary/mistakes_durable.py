@@ -45,32 +45,6 @@ el.live("agent")"""
 
 MISTAKES = [
     pump(
-        "a reward that is a truth value",
-        "",
-        'agent.act()\nagent.observe("dry", reward=True)',
-        'reward: True; the setup has reward="given": pass the reward, a number',
-    ),
-    pump(
-        "forgetting of an agent without a schedule",
-        "",
-        "agent.forgetting(0.1)",
-        "forgetting: 0.1; the agent is 'versatile', which takes no schedule, and follows changes by itself; leave it "
-        "out, or create another agent with agent='growing-horizon'",
-    ),
-    pump(
-        "forgetting that is more than all",
-        ', agent="growing-horizon"',
-        "agent.forgetting(1.5)",
-        "forgetting: 1.5; give a number from 0 to 1, as in 0.1",
-    ),
-    reopened(
-        "a parameter of a schedule for an agent that takes none",
-        "",
-        ', parameters={"schedule.forgetting": 0.1}, accept_changes=True',
-        "parameter: 'schedule.forgetting'; the agent is 'versatile', which takes no schedule, and follows changes by "
-        "itself; leave it out, or create another agent with agent='growing-horizon'",
-    ),
-    pump(
         "a late reward that contradicts the one that came",
         ", reward_delay=1",
         'agent.act()\nagent.observe("dry")\nagent.reward(1, 0.5)\nagent.reward(1, 0.25)',
@@ -285,7 +259,7 @@ MISTAKES = [
     ),
     reopened(
         "another parameter of the schedule for an agent that exists",
-        "",
+        ', agent="growing-horizon"',
         ', parameters={"schedule.forgetting": 0.5}',
         "agent: schedule.forgetting was 0.0 and is now 0.5; to accept this, pass accept_changes=True",
     ),
