@@ -259,7 +259,7 @@ MISTAKES = [
     ),
     reopened(
         "another parameter of the schedule for an agent that exists",
-        "",
+        ', agent="growing-horizon"',
         ', parameters={"schedule.forgetting": 0.5}',
         "agent: schedule.forgetting was 0.0 and is now 0.5; to accept this, pass accept_changes=True",
     ),

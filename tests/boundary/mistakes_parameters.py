@@ -252,6 +252,12 @@ MISTAKES = [
         "P[0]: 2.0; probabilities must lie in [0, 1]",
     ),
     line(
+        "tasks",
+        "rewards of an array that are texts",
+        'el.mdp([[[1, 0], [0, 1]]], [["0"], ["1"]])',
+        "R: [['0'], ['1']]; give numbers of shape (2, 1) or (2, 1, 2), or a sparse matrix for each action",
+    ),
+    line(
         "states",
         "as many classes as there are not states",
         'el.mdp([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [[0, 1], [1, 0]], aggregate=["any"])',

@@ -160,7 +160,7 @@ MISTAKES = [
         "rewards",
         "a matrix of rewards that is no matrix",
         "el.mdp([[[1, 0], [0, 1]]], [[0, 1], [1]])",
-        "R: [[0, 1], [1]]; give (2, 1) or (2, 1, 2), or a sparse matrix for each action",
+        "R: [[0, 1], [1]]; give numbers of shape (2, 1) or (2, 1, 2), or a sparse matrix for each action",
     ),
     line(
         "rewards",

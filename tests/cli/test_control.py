@@ -177,3 +177,10 @@ def test_several_agents_of_a_service_are_listed(number):
     assert refused.value.argument == "--agent"
     assert all(name in refused.value.remedy for name in names[:20])
     assert ("..." in refused.value.remedy) == (number > 20)
+
+
+@pytest.mark.parametrize("command", ["mode http://127.0.0.1:9 frozen", "move http://127.0.0.1:9 pump --shard 1"])
+def test_a_service_that_cannot_be_reached_is_one_line(runner, tmp_path, command):
+    done = runner(f"everlearn {command} --deadline 0.05", tmp_path, {})
+    assert (done.status, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "no answer within 0.05 seconds" in done.stderr

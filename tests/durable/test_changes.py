@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -18,12 +18,12 @@ from everlearn.durable.changes import _compare_agent, reopen
 from everlearn.durable.checking import check
 from everlearn.durable.repair import repair
 from everlearn.durable.setup import make_setup
-from everlearn.errors import Changed, Corrupt, SnapshotError
+from everlearn.errors import Changed, Corrupt, InputError, SnapshotError
 from everlearn.tasks.registry import TASKS
 from tests.durable.shops import SHOP, module
 from tests.durable.worlds import whole
 from tests.few import TASKS_OF_EVERY_KIND, few
-from tests.refusal import has
+from tests.refusal import has, refusal
 
 
 def opened(place, made, **more):
@@ -218,7 +218,7 @@ def test_what_is_declared_can_change_too(tmp_path, before, after, words):
         assert agent.step == 1
 
 
-UNCHANGEABLE = {"seed": 1, "allowed": {"x": ["a"]}, "drift": {"batch": 3}, "agent": "always", "schedule": "smooth"}
+UNCHANGEABLE = {"seed": 1, "allowed": {"x": ["a"]}, "drift": {"batch": 3}, "agent": "always"}
 
 
 @pytest.mark.parametrize("key", UNCHANGEABLE)
@@ -228,6 +228,77 @@ def test_what_cannot_change(tmp_path, key):
     with pytest.raises(Changed):
         el.live(tmp_path, **declared, **{key: UNCHANGEABLE[key]}, accept_changes=True)
     el.live(tmp_path, **declared).close()
+
+
+@pytest.mark.parametrize(
+    ("argument", "given"),
+    [("parameter", {"parameters": {"schedule.forgetting": 0.1}}), ("schedule", {"schedule": "smooth"})],
+)
+@pytest.mark.parametrize("accept", [True, False])
+def test_the_default_agent_keeps_its_name_and_takes_no_schedule(tmp_path, argument, given, accept):
+    declared = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": (0, 1)}
+    el.live(tmp_path, **declared).close()
+    with pytest.raises(InputError, check=refusal(argument)):
+        el.live(tmp_path, **given, accept_changes=accept)
+    with el.live(tmp_path, **declared) as agent:
+        assert agent.core.setup.document["agent"] == "versatile"
+
+
+class TestForgetting:
+    DECLARED: ClassVar = {
+        "agent": "growing-horizon",
+        "actions": ["a", "b"],
+        "observations": ["x", "y"],
+        "reward_range": (0, 1),
+        "parameters": {"schedule.horizon_scale": 3},
+    }
+
+    @staticmethod
+    def drive(agent, steps):
+        for step in range(steps):
+            action = agent.act()
+            agent.observe("xy"[step % 3 % 2], reward=float(action == "a"))
+
+    def test_it_changes_while_the_agent_runs_as_if_it_was_opened_again(self, tmp_path):
+        with el.live(tmp_path / "running", **self.DECLARED) as agent:
+            self.drive(agent, 30)
+            agent.forgetting(0.2)
+            assert agent.core.changed == {"step": 30, "changes": ["schedule.forgetting was 0.0 and is now 0.2"]}
+            agent.forgetting(0.2)
+            self.drive(agent, 30)
+            values, rows = agent.inspect()["values"], [row["kind"] for row in agent.journal()]
+            assert [snapshot["step"] for snapshot in agent.snapshots()][:2] == [0, 30]
+        assert rows.count("change") == 1
+        el.live(tmp_path / "running", parameters={"schedule.horizon_scale": 3, "schedule.forgetting": 0.2}).close()
+        with el.live(tmp_path / "again", **self.DECLARED) as agent:
+            self.drive(agent, 30)
+        changed = {**self.DECLARED["parameters"], "schedule.forgetting": 0.2}
+        with el.live(tmp_path / "again", parameters=changed, accept_changes=True) as agent:
+            self.drive(agent, 30)
+            assert agent.inspect()["values"] == values
+
+    def test_the_pending_action_stays(self, tmp_path):
+        with el.live(tmp_path, **self.DECLARED) as agent:
+            self.drive(agent, 5)
+            action = agent.act(allowed=["b"])
+            agent.forgetting(0.2)
+            assert agent.act() == action == "b"
+            agent.observe("x", reward=0.5)
+
+    def test_what_is_refused_changes_nothing(self, tmp_path):
+        with el.live(tmp_path / "taken", **self.DECLARED) as agent:
+            for wrong in (1.5, -0.1, "0.1", True, None, float("nan")):
+                with pytest.raises(InputError, check=refusal("forgetting")):
+                    agent.forgetting(wrong)
+            self.drive(agent, 2)
+        with el.live(tmp_path / "none", **{**self.DECLARED, "agent": None, "parameters": None}) as agent:
+            with pytest.raises(InputError, check=refusal("forgetting", 0.1)):
+                agent.forgetting(0.1)
+            self.drive(agent, 2)
+        with el.live(tmp_path / "other", **{**self.DECLARED, "schedule": "fixed", "parameters": None}) as agent:
+            with pytest.raises(InputError, check=refusal("parameter")):
+                agent.forgetting(0.1)  # this schedule has no such parameter
+            self.drive(agent, 2)
 
 
 def test_a_name_and_the_object_that_it_names_are_the_same(tmp_path, made, place):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 from inspect import signature
 
 import pytest
@@ -160,3 +161,34 @@ def test_zeros_before_the_length_of_a_window_count_for_nothing():
     for text, length in (("window:0000000003", 3), ("window:000", 0), ("window:30", 30)):
         assert Window.read(text) == Window(length, False)
     assert Window.read("window:" + "9" * 30).length > LONGEST_WINDOW
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "number"),
+    [
+        ("seed", "7", 7),
+        ("snapshot_every", "1e3", 1000),
+        ("retain", "5", 5),
+        ("reward_delay", "5", 5),
+        ("drift", {"batch": "5", "rarity": "1e3"}, {"batch": 5, "rarity": 1000}),
+    ],
+)
+def test_numbers_that_are_written_as_text_are_stored_as_numbers(tmp_path, key, text, number):
+    declared = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": (0, 1)}
+    el.live(tmp_path, **declared, **{key: text}).close()
+    for given in (number, text):
+        with el.live(tmp_path, **{key: given}) as agent:
+            assert agent.core.setup.document[key] == number
+    connection = sqlite3.connect(tmp_path / "everlearn.db")  # as earlier versions stored them
+    (stored,) = connection.execute("SELECT setup FROM agents").fetchone()
+    connection.close()
+    older = {**json.loads(stored), key: text}
+    assert reopen(json.dumps(older), None, {key: number}).changes == []
+
+
+@pytest.mark.parametrize("key", ["seed", "snapshot_every", "retain", "reward_delay"])
+@pytest.mark.parametrize("value", ["", "x", True, -1, 0.5])
+def test_what_is_no_whole_number_is_refused(tmp_path, key, value):
+    declared = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": (0, 1)}
+    with pytest.raises(InputError, check=refusal(key)):
+        el.live(tmp_path, **declared, **{key: value})

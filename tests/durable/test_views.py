@@ -74,3 +74,15 @@ def test_what_an_agent_knows_is_read_once(view, monkeypatch):
     monkeypatch.setattr(Agent, "inspect", lambda agent: calls.append(1) or known(agent))
     view(core)
     assert calls == [1]
+
+
+def test_a_durable_agent_explains_itself_as_one_in_memory_does(tmp_path):
+    twin = Agent("service-station", seed=1)
+    with el.live(tmp_path / "default", "service-station", seed=1) as agent:
+        for each in (agent, twin):
+            each.act()
+            each.observe("arrival")
+        assert agent.explain() == agent.inspect()["explanation"] == twin.explain()
+        assert "It acts by" in agent.explain()
+    with el.live(tmp_path / "silent", "service-station", agent="q-learning") as agent:
+        assert agent.explain() is None

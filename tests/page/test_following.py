@@ -11,6 +11,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -276,22 +277,20 @@ def test_the_present_state_comes_first_and_what_was_never_seen_last(tmp_path):
 
 def test_an_experiment_that_is_just_beginning_is_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(start, "LATER", 60)
-    told, folder = [], tmp_path / "out"
+    folder = tmp_path / "out"
 
-    def make(text: str) -> None:
-        told.append(text)
-        threading.Thread(target=lambda: el.experiment("riverswim", ["always"], steps=10, runs=1, out=folder)).start()
+    def make(_pause: float) -> None:
+        el.experiment("riverswim", ["always"], steps=10, runs=1, out=folder)
 
-    view = start._follow(str(folder), None, [], make)
-    assert view.title
-    assert told == [f"everlearn: {folder} is not there yet; waiting 60 s for an experiment to begin"]
+    monkeypatch.setattr(start, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=make))
+    assert start._follow(str(folder), None, []).title
 
 
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_directory_that_gets_no_experiment_is_not_waited_for_long(tmp_path, monkeypatch, exists):
     monkeypatch.setattr(start, "SOON" if exists else "LATER", 0.2)
     with pytest.raises(NoExperiment):
-        start._follow(str(tmp_path if exists else tmp_path / "out"), None, [], lambda _: None)
+        start._follow(str(tmp_path if exists else tmp_path / "out"), None, [])
 
 
 @pytest.mark.soak

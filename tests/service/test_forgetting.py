@@ -97,6 +97,18 @@ def test_what_is_refused(service):
         assert refused.value.status == 422
 
 
+def test_the_default_agent_takes_no_schedule_and_keeps_working(service):
+    with el.Client(service.url, "default", deadline=60) as client:
+        client.create({**SETUP, "agent": None})
+        for _ in range(2):
+            client.act()
+            with pytest.raises(ServiceError) as refused:
+                client.forgetting(0.1)
+            assert (refused.value.status, refused.value.document["argument"]) == (422, "forgetting")
+            client.observe("idle", reward=0.5)
+        assert client.inspect()["step"] == 2
+
+
 def test_a_rollback_to_before_the_change_is_refused_as_a_mistake(start):
     service = start()
     service.create("pump", {**SETUP, "snapshot_every": 20})

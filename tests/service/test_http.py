@@ -223,7 +223,7 @@ def test_modes(service, agent):
     def mode(wanted):
         return service.call("PUT", path(agent, "/mode"), {"mode": wanted}).json
 
-    assert mode("frozen")["mode"] == "frozen"
+    assert mode("freeze")["mode"] == mode("frozen")["mode"] == "frozen"
     service.post(path(agent, "/step"), {"step": 1, "observation": "arrival"})
     frozen = service.call("GET", path(agent)).json
     assert (frozen["step"], frozen["t"]) == (1, 0)
@@ -247,7 +247,7 @@ def test_snapshots_and_rollback(service):
     done = service.post(path("back", "/rollback"), {"snapshot": 10})
     assert (done["step"], done["t"]) == (25, 10)
     reply = service.call("POST", path("back", "/rollback"), {"snapshot": 11})
-    assert (reply.status, reply.json["message"]) == (404, "there is no snapshot of step 11")
+    assert (reply.status, "there are snapshots at 0, 10, 20" in reply.json["message"]) == (404, True)
 
 
 def test_a_rollback_to_one_of_two_snapshots_of_a_step(service):
@@ -265,7 +265,7 @@ def test_a_rollback_to_one_of_two_snapshots_of_a_step(service):
     ]
     assert times == [0, 3, 0]
     reply = service.call("POST", path("twice", "/rollback"), {"snapshot": 0, "seq": 7})
-    assert (reply.status, reply.json["message"]) == (404, "there is no snapshot of step 0 after row 7")
+    assert (reply.status, "are those of rows 0, 1, 2" in reply.json["message"]) == (404, True)
 
 
 class TestStates:

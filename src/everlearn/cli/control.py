@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from everlearn.client.operator import Operator
     from everlearn.durable.control import StoredAgent
 
-SAME = {"freeze": "frozen"}
-"""Other words for modes."""
-
 
 def mode(
     place: Place,
@@ -36,9 +33,9 @@ def mode(
 
     If a service uses the directory, pass the address of the service instead of the directory to change the mode.
     """
-    from everlearn.durable.entry import MODES
+    from everlearn.durable.entry import MODES, usual_mode
 
-    to = SAME.get(to or "", to)
+    to = usual_mode(to)
     require(to is None or to in MODES, "MODE", to, f"known: {', '.join(MODES)}")
     if to is None:
         _print(_inspect(place, agent, token_file, deadline), as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,8 @@ from everlearn.files import expanded
 
 if TYPE_CHECKING:
     from everlearn.client.operator import Operator
+
+logging.getLogger("everlearn.client").addHandler(logging.NullHandler())  # the error of a command says it all
 
 MOST_NAMES = 20
 """How many agents a message names."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from everlearn.client.connection import ServiceError, Unreachable, as_label
 from everlearn.client.fallback import Fallback, make_fallback
 from everlearn.client.operator import Operator
+from everlearn.client.wire import as_action, as_actions, as_number, as_observation, is_number
 from everlearn.errors import InputError, require
 
 Label: TypeAlias = Any
@@ -71,8 +72,10 @@ class Client(Operator):
         backlog: int = 10_000,
     ) -> None:
         super().__init__(url, agent, token=token, deadline=deadline)
-        require(backlog >= 2, "backlog", backlog, "give at least 2")
+        require(is_number(backlog) and backlog >= 2, "backlog", backlog, "give a whole number of at least 2")
         self.backlog, self.lost = backlog, 0
+        self.refused: ServiceError | None = None
+        """Why the service refused a buffered observation, the last time that it did; None if it never did."""
         self._fallback = None if fallback is None else make_fallback(fallback)
         self._unsent: deque[dict[str, Any]] = deque()
         self._step: int | None = None
@@ -97,11 +100,21 @@ class Client(Operator):
         """The number of buffered observations.  ``lost`` is the number of observations that were dropped or refused."""
         return len(self._unsent)
 
+    def create(self, setup: Mapping[str, Any]) -> dict[str, Any]:
+        """Create the agent; it is no error if it exists already with the same setup."""
+        given: object = setup
+        actions = given.get("actions") if isinstance(given, Mapping) else None
+        if actions is not None and self._fallback is not None:
+            declared = as_actions(actions, "actions") or []
+            for action in self._fallback.choices:
+                require(action in declared, "fallback", action, f"is not among the actions, {declared}")
+        return super().create(setup)
+
     def act(self, *, allowed: Iterable[Label] | None = None) -> Label:
         """Return the action for the next step, within the deadline. Until ``observe`` is called, it stays the same."""
         if self._pending is None:
             deadline = time.monotonic() + self.deadline
-            self._allowed = None if allowed is None else list(allowed)
+            self._allowed = as_actions(allowed)
             sent = self._send_all(deadline)
             self._take(None if sent is None else self._ask(self._allowed, deadline))
         return self._pending
@@ -136,7 +149,7 @@ class Client(Operator):
         """
         with self._corrigible():
             self._keep(observation, executed, reward=reward, state=state, duration=duration, cost=cost)
-            answer = self._send_all(time.monotonic() + self.deadline)
+            answer = self._send_all(time.monotonic() + self.deadline, "observe")
         if answer is not None:
             self.last_step = int(answer["step"])
         return None if answer is None or answer["reward"] is None else float(answer["reward"])
@@ -153,10 +166,11 @@ class Client(Operator):
         allowed: Iterable[Label] | None = None,
     ) -> Label:
         """Send an observation and return the next action: ``observe`` and ``act`` in one request."""
+        allowed_next = as_actions(allowed)
         with self._corrigible():
             self._keep(observation, executed, reward=reward, state=state, duration=duration, cost=cost)
-            self._allowed = None if allowed is None else list(allowed)
-            answer = self._send_all(time.monotonic() + self.deadline, "step", next_allowed=self._allowed)
+            self._allowed = allowed_next
+            answer = self._send_all(time.monotonic() + self.deadline, "step", next_allowed=allowed_next)
         self._take(None if answer is None else answer["next"])
         return self._pending
 
@@ -191,14 +205,16 @@ class Client(Operator):
                 self.lost -= 1
             raise
 
-    def _keep(self, observation: Label, executed: Label | None, **others: Any) -> None:
-        """Keep an observation until it is sent, and follow the state for the fallback."""
-        action = self._pending if executed is None else executed
+    def _keep(self, observation: Label, executed: Label | None, state: Label | None, **measures: Any) -> None:
+        """Check an observation and keep it until it is sent, and follow the state for the fallback."""
+        action = self._pending if executed is None else as_action(executed, "executed")
         if executed is None and self._mode == "shadow":
             raise InputError("executed", executed, "in shadow mode somebody else decides; name what was executed")
         if action is None:
             raise InputError("executed", executed, "no action is pending; call act() first, or name what was executed")
-        observation = observation.tolist() if hasattr(observation, "tolist") else observation  # an array of NumPy
+        observation = as_observation(observation, "observation")
+        others: dict[str, Any] = {name: as_number(value, name) for name, value in measures.items()}
+        others["state"] = None if state is None else as_observation(state, "state")
         self._unsent.append({"observation": observation, "executed": action, **others, "allowed": self._allowed})
         self._pending, self._allowed, self._observation = None, None, observation
         if self._fallback is not None:
@@ -219,13 +235,31 @@ class Client(Operator):
         else:
             self._pending = self._fallback.choose(self._state, self._observation, self._allowed)
 
-    def _send_all(self, deadline: float, last: str = "observe", **more: Any) -> dict[str, Any] | None:
-        """Send all unsent observations; return the answer to the last, or None if the service cannot be reached."""
+    def _send_all(self, deadline: float, last: str | None = None, **more: Any) -> dict[str, Any] | None:
+        """Send all unsent observations; return the answer to the last, or None if the service cannot be reached.
+
+        ``last`` is how the last one is sent, if it is that of the present call, which then raises if it is refused.
+        The others are of earlier calls: if one of them is refused, the call that is made now is not to blame.
+        """
         answer: dict[str, Any] | None = {}
         while self._unsent and answer is not None:
-            final = len(self._unsent) == 1
-            answer = self._send(last, deadline, **more) if final else self._send("observe", deadline)
+            if last is not None and len(self._unsent) == 1:
+                answer = self._send(last, deadline, **more)
+            else:
+                answer = self._send_earlier(deadline)
         return answer
+
+    def _send_earlier(self, deadline: float) -> dict[str, Any] | None:
+        """Send the first unsent observation, which is of an earlier call; if it is refused for good, report that."""
+        entry = self._unsent[0]
+        try:
+            return self._send("observe", deadline)
+        except ServiceError as error:
+            if self._unsent and self._unsent[0] is entry:
+                raise
+            self.refused = error
+            _LOG.warning("%s: a buffered observation was refused and is lost: %s", self.agent, error)
+            return {}
 
     def _send(self, operation: str, deadline: float, **more: Any) -> dict[str, Any] | None:
         """Send the first unsent observation, and drop it once it is acknowledged, or refused for good."""

@@ -63,6 +63,7 @@ class Connection:
         self._parts, self._prefix = parts, parts.path.rstrip("/")
         self._headers: dict[str, str] = {}
         if token is not None:
+            require(isinstance(token, str), "token", "...", "must be a text")
             token = token.strip()  # as read from a file
             require(token.isascii() and token.isprintable(), "token", "...", "must be one line of ASCII characters")
             self._headers["Authorization"] = f"Bearer {token}"
@@ -184,8 +185,11 @@ class Connection:
 
 def _split(url: str) -> SplitResult | None:
     """Return the parts of the address of a service; None if it cannot be one."""
+    given: object = url
+    if not isinstance(given, str):  # urlsplit reads bytes, too, and None as an empty address
+        return None
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(given)
         host, _ = parts.hostname or "", parts.port
         host.encode("idna")
     except ValueError:  # such as a port that is no number, or a name with an empty part

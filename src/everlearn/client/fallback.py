@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from everlearn.client.connection import as_label
+from everlearn.client.wire import as_action
 from everlearn.errors import InputError, require
 from everlearn.windows import Window
 
@@ -16,18 +17,23 @@ def make_fallback(fallback: Fallback) -> FunctionPolicy | TablePolicy:
     """Return a policy, which chooses actions and follows the aleatoric state as well as it can."""
     if isinstance(fallback, Mapping):
         return TablePolicy(fallback)
-    return FunctionPolicy(fallback if callable(fallback) else lambda _state, _observation: fallback)
+    if callable(fallback):
+        return FunctionPolicy(fallback)
+    action = as_action(fallback, "fallback")
+    return FunctionPolicy(lambda _state, _observation: action, [action])
 
 
 class FunctionPolicy:
     """Calls a function of the last aleatoric state that the service returned and the last observation."""
 
-    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, function: Callable[[Any, Any], Any], choices: Sequence[Any] = ()) -> None:
         self.function = function
+        self.choices = choices
+        """The actions that it is known to choose."""
 
     def choose(self, state: Any, observation: Any, allowed: Sequence[Any] | None) -> Any:
         """Return the action; raise if it is not allowed, since there is no better one to choose."""
-        action = self.function(state, observation)
+        action = as_action(self.function(state, observation), "fallback")
         require(allowed is None or action in allowed, "fallback", action, f"it is not among those allowed, {allowed}")
         return action
 
@@ -47,7 +53,10 @@ class TablePolicy:
         rows = document.get("actions")
         if not isinstance(rows, list) or not rows:
             raise InputError("fallback", document, "give a policy table, as policy() returns it")
+        fine = all(isinstance(row, Mapping) and {"state", "action"} <= set(row) for row in rows)
+        require(fine, "fallback", document, "give a policy table, as policy() returns it")
         self.actions = {as_label(row["state"]): as_label(row["action"]) for row in rows}
+        self.choices = list(dict.fromkeys(self.actions.values()))
         self.usual = as_label(max(rows, key=lambda row: row.get("count") or 0)["state"])
         aleatoric = document.get("aleatoric")
         self.kind = aleatoric if isinstance(aleatoric, str) else "task"

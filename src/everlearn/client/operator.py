@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from everlearn.client.connection import Connection, ServiceError, Unreachable
+from everlearn.client.wire import as_json, is_number
 from everlearn.errors import require
 
 LONGEST = 86_400
@@ -23,7 +24,9 @@ class Operator:
     """
 
     def __init__(self, url: str, agent: str, *, token: str | None = None, deadline: float = 1.0) -> None:
-        require(0 < deadline <= LONGEST, "deadline", deadline, f"give a number of seconds up to {LONGEST:,}")
+        fine = is_number(deadline) and 0 < deadline <= LONGEST
+        require(fine, "deadline", deadline, f"give a number of seconds up to {LONGEST:,}")
+        require(isinstance(agent, str), "agent", agent, 'give the name of an agent of the service, such as "pump"')
         self.agent, self.deadline = agent, deadline
         self._connection = Connection(url, token)
         self._mode: str | None = None
@@ -34,6 +37,8 @@ class Operator:
 
     def create(self, setup: Mapping[str, Any]) -> dict[str, Any]:
         """Create the agent; it is no error if it exists already with the same setup."""
+        remedy = 'give a dict with the arguments of el.live, such as {"actions": [...], "observations": [...]}'
+        require(isinstance(setup, Mapping), "setup", setup, remedy)
         created: dict[str, Any] = self._request("POST", "/v1/agents", {"name": self.agent, "setup": dict(setup)})
         return created
 
@@ -48,6 +53,11 @@ class Operator:
     def policy(self) -> dict[str, Any]:
         """Return the greedy policy as a table, which another client can take as its fallback."""
         return self._document("GET", "/policy")
+
+    def explain(self) -> str | None:
+        """Return what the agent has learned as text, or None if its design has no ``explain``."""
+        text: str | None = self.inspect()["explanation"]
+        return text
 
     @property
     def mode(self) -> str:
@@ -118,7 +128,9 @@ class Operator:
 
         If this is interrupted, call it again: it continues.  ``token`` is that of the other service.
         """
-        if isinstance(to, int):
+        remedy = "give the address of a service, or the number of a shard"
+        require(isinstance(to, str) or is_number(to), "to", to, remedy)
+        if not isinstance(to, str):
             return self._document("POST", "/move", {"shard": to})
         other = Operator(to, self.agent, token=token, deadline=self.deadline)
         try:
@@ -190,6 +202,7 @@ class Operator:
         return f"/v1/agents/{quote(self.agent, safe='')}{rest}"
 
     def _request(self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None) -> Any:
+        body = body if isinstance(body, bytes) else as_json(body)
         self._connection.retry_now()
         deadline = time.monotonic() + self.deadline
         answer = self._connection.request(method, path, body, deadline=deadline, headers=headers)

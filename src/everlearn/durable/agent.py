@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +21,10 @@ from everlearn.durable.promotion import Rule
 from everlearn.durable.setup import Setup, make_setup, simple
 from everlearn.durable.store import Store
 from everlearn.durable.transitions import step_range
-from everlearn.durable.trial import try_state
+from everlearn.durable.trial import file_errors, try_state
+from everlearn.durable.turns import Turn
 from everlearn.errors import AgentError, EverlearnError, LiveError, StoreFull, UserCodeError, require
-from everlearn.files import as_path, expanded, replacing
+from everlearn.files import expanded, replacing
 from everlearn.protocol import Label
 from everlearn.registry import MOST_STEPS
 
@@ -55,7 +55,7 @@ class Live:
     def __init__(self, directory: Path, given: dict[str, Any], fresh: Setup | None, accept: bool) -> None:
         if fresh is not None:
             Core(fresh)  # raises before a directory is made
-        self._turn = _Turn(self)
+        self._turn = Turn(self)
         self._lock = self._turn.lock
         self._given, self._current, self._closed, self._looks = given, True, False, Looks()
         self.store = Store(directory)
@@ -89,7 +89,7 @@ class Live:
         ``allowed`` restricts the actions for this call only.  To choose again with other allowed actions, pass
         ``again=True``: the pending action is withdrawn, and the journal records this.
         """
-        with self._lock:  # here and in observe without _Turn, whose two calls are a part of a step that can be measured
+        with self._lock:  # here and in observe without Turn, whose two calls are a part of a step that can be measured
             if not self._current:
                 self._recover()
             if again:
@@ -258,6 +258,34 @@ class Live:
                     "the promotion rule is set, and starts when the agent changes to shadow mode, with shadow()"
                 )
 
+    def forgetting(self, forgetting: float) -> None:
+        """Change the least step size, ``schedule.forgetting``; with 0, all visits count.  What was learned stays.
+
+        The agent must take a schedule that has this parameter, as ``growing-horizon`` does.  A snapshot is taken first,
+        and the change is recorded in the journal; the agent can no longer be rolled back to an earlier snapshot.
+        """
+        with self._turn:
+            core, pending, asked = self.core, self.core.agent.pending, self.core.asked
+            present = self._given["parameters"] or core.setup.document["parameters"]
+            parameters = control.with_forgetting(core, present, forgetting)
+            core.require_working()
+            self.store.append([], [core])  # so that little is replayed
+            given, self._current = {**self._given, "parameters": parameters}, False
+            try:
+                self.core = self.store.open(NAME, given, accept=True)
+            except Exception:
+                self._undo(pending, asked)
+                raise
+            self._given, self._current = given, True
+            if pending is not None and self.core.agent.pending is None:
+                self.core.choose(asked)
+
+    def explain(self) -> str | None:
+        """Return what the agent has learned as text, or None if its design has no ``explain``."""
+        with self._turn:
+            text: str | None = self.inspect()["explanation"]
+            return text
+
     def report(self, confidence: float = 0.95) -> ShadowReport:
         """Return how the agent in shadow mode compares with the controller in charge.
 
@@ -319,12 +347,12 @@ class Live:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent state to a file, as :meth:`everlearn.Agent.save` does."""
-        with self._turn, _file_errors(path), replacing(path) as file:
+        with self._turn, file_errors(path), replacing(path) as file:
             file.write(self.core.export_state())
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Resume from an agent state in a file, including its aleatoric state.  The step count is not reset."""
-        with _file_errors(path):
+        with file_errors(path):
             data = expanded(path).read_bytes()
         with self._turn:
             try_state(self.core, data)
@@ -366,32 +394,3 @@ class Live:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
-
-
-class _Turn:
-    """Admits one thread at a time; if an interruption left memory behind the disk, reads the agent again."""
-
-    def __init__(self, live: Live) -> None:
-        self._live, self.lock = live, threading.RLock()
-
-    def __enter__(self) -> None:
-        self.lock.acquire()
-        if not self._live._current:
-            try:
-                self._live._recover()
-            except BaseException:
-                self.lock.release()
-                raise
-
-    def __exit__(self, *_exception: object) -> None:
-        self.lock.release()
-
-
-@contextmanager
-def _file_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise an error of the system as one line that names the file."""
-    as_path(path)
-    try:
-        yield
-    except OSError as error:
-        raise LiveError(f"{error.strerror}", path) from None

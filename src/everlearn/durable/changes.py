@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from everlearn.agents.design import UNNAMED
+from everlearn.agents.names import DEFAULT_AGENT, SCHEDULED_AGENT
 from everlearn.agents.schedule import LATER
+from everlearn.agents.spec import split
 from everlearn.durable.declaration import OBJECT, is_missing
 from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, labels_of, places
-from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup, means_another
-from everlearn.errors import Changed, require
+from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup, means_another, simple, with_numbers
+from everlearn.errors import Changed, InputError, require
 from everlearn.grids import Grid
 from everlearn.labels import as_label
 from everlearn.registry import settings_text
@@ -55,12 +57,15 @@ def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
         if key in ("task", "agent", "schedule"):
             remedy += ", or a name from the start, as in 'module:attribute'"
         require(not is_missing(value) or key in named, key, OBJECT, remedy)
+    if means_another(document, named):
+        first = next(iter(split(named.get("parameters") or {})["schedule"]), None)
+        argument, value = ("schedule", named["schedule"]) if first is None else ("parameter", f"schedule.{first}")
+        raise without_schedule(document["agent"], argument, simple(value))
     has_task = document["task"] is not None or "task" in named
     dropped = {key for key, value in document.items() if is_missing(value) or (has_task and KEYS[key].of_task)}
-    dropped |= {"agent"} if means_another(document, named) else set()
     kept = {key: value for key, value in document.items() if key not in dropped}
     setup = make_setup(**{**kept, **named}) if named else Setup(document)
-    known = {**DEFAULTS, **document}
+    known = with_numbers({**DEFAULTS, **document})
     before = None if face is None else json.loads(face)
     if before is None and setup.document == known:
         return Reopened(setup, [], recorded=setup.is_declared)
@@ -69,6 +74,13 @@ def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
     setup.resemble(before)
     changes = [*_compare_documents(known, setup.document), *compare(before, setup.fingerprint)]
     return Reopened(setup, changes or [*_compare_tables(known, setup.document)], recorded="agent" in before)
+
+
+def without_schedule(agent: str, argument: str, value: object) -> InputError:
+    """Return the error of a schedule, or a parameter of one, for a stored agent that takes none."""
+    itself = ", and follows changes by itself" if agent == DEFAULT_AGENT else ""
+    remedy = f"the agent is {agent!r}, which takes no schedule{itself}; leave it out, or create another agent"
+    return InputError(argument, value, f"{remedy} with agent={SCHEDULED_AGENT!r}")
 
 
 def refusal(directory: Path, changes: list[Change], remedy: str | None = None) -> Changed:

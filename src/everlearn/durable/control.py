@@ -6,16 +6,23 @@ applies it; each caller passes its own.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from everlearn.durable.changes import without_schedule
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry
 from everlearn.durable.promotion import Rule
+from everlearn.durable.setup import simple
 from everlearn.durable.store import Store
 from everlearn.durable.views import promotion
+from everlearn.errors import require
 
 Write = Callable[[Entry], None]
+
+FORGETTING = "schedule.forgetting"
+"""The parameter that an operator may change while an agent is in use."""
 
 
 def change_mode(core: Core, mode: str, write: Write) -> None:
@@ -36,6 +43,15 @@ def arm(store: Store, name: str, core: Core, rule: Rule | None, apply: Write) ->
     entry = core.arm(rule)
     store.arm(name, core, entry, rule)
     apply(entry)
+
+
+def with_forgetting(core: Core, parameters: Mapping[str, Any], forgetting: object) -> dict[str, Any]:
+    """Return the parameters of an agent with another :data:`FORGETTING`; raise if its design takes no schedule."""
+    if core.agent.design.schedule is None:
+        raise without_schedule(core.agent.design.name, "forgetting", simple(forgetting))
+    number = not isinstance(forgetting, bool) and isinstance(forgetting, numbers.Real) and 0 <= float(forgetting) <= 1
+    require(number, "forgetting", simple(forgetting), "give a number from 0 to 1, as in 0.1")
+    return {**parameters, FORGETTING: float(forgetting)}  # type: ignore[arg-type]  # a number
 
 
 def describe(name: str, core: Core) -> dict[str, Any]:

@@ -305,7 +305,7 @@ class Core:
             return check(reward)
         if isinstance(reward, np.generic | np.ndarray) and reward.ndim == 0:
             reward = reward.item()
-        if not isinstance(reward, numbers.Real):
+        if isinstance(reward, bool) or not isinstance(reward, numbers.Real):
             raise RewardError("reward", reward, 'the setup has reward="given": pass the reward, a number')
         try:
             return check(float(reward))

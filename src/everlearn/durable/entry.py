@@ -16,9 +16,16 @@ from everlearn.tasks.task import Task
 
 KINDS = ("observed", "warm", "mode", "rollback", "import", "change", "forgotten", "reward")
 MODES = ("learn", "frozen", "shadow")
+OTHER_WORDS = {"freeze": "frozen"}
+"""Other words for modes."""
 
 PROPENSITY = "propensity"
 """The name of the number that logged exploration records: the probability with which the action was proposed."""
+
+
+def usual_mode(given: Any) -> Any:
+    """Return the usual word for a mode, or the value itself if it is none of the other words."""
+    return OTHER_WORDS.get(given, given) if isinstance(given, str) else given
 
 
 class Kind:

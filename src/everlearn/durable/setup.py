@@ -84,6 +84,14 @@ DEFAULT_OF_BOX = "linear"
 MOST_DELAY = 10_000
 """For how many steps a reward may be waited for; what waits is part of every snapshot."""
 
+WHOLE = {
+    "seed": (0, None),
+    "snapshot_every": (1, MOST_STEPS),
+    "retain": (1, MOST_STEPS),
+    "reward_delay": (0, MOST_DELAY),
+}
+"""The keys of whole numbers, each with its ends; they may be written as text, as in ``1e4``."""
+
 LABELS = ("actions", "observations", "states", "start")
 DEFAULTS: dict[str, Any] = {name: key.default for name, key in KEYS.items()}
 
@@ -113,11 +121,9 @@ class Setup:
         else:
             self.task = task_of_face(face)
         _check_text(self.task)
-        self.snapshot_every = whole(self.values["snapshot_every"], "snapshot_every", 1, MOST_STEPS)
-        retain = self.values["retain"]
-        self.retain = None if retain is None else whole(retain, "retain", 1, MOST_STEPS)
+        self.snapshot_every, self.retain = self.values["snapshot_every"], self.values["retain"]
         self.gives_reward = self.document["reward"] == GIVEN
-        self.reward_delay = whole(self.values["reward_delay"], "reward_delay", 0, MOST_DELAY)
+        self.reward_delay = self.values["reward_delay"]
         late = self.gives_reward or not self.reward_delay
         require(late, "reward_delay", self.reward_delay, "rewards follow from the setup, so none is late; leave it out")
         self.gives_state = self.document["aleatoric"] == GIVEN
@@ -125,7 +131,7 @@ class Setup:
         self.explore = _rate(self.values["explore"])
         self.prices = self._prices()
         self.promotion = self.check_promotion(Rule.read(self.values["promotion"]))
-        self.drift = _drift(self.values["drift"])
+        self.drift = self.values["drift"]
         self.allowed = _allowed(self.values["allowed"], self.task)
 
     def _prices(self) -> Prices | None:
@@ -299,6 +305,7 @@ def _is_object(key: str, value: object) -> bool:
 
 def _normalised(values: dict[str, Any]) -> dict[str, Any]:
     """Return values with labels checked, tables and mappings as rows, and what follows from other values."""
+    values = with_numbers(values)
     for key in ("actions", "observations", "states"):
         if values[key] is not None:
             values[key] = _labels(values[key], key)
@@ -322,6 +329,12 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
     elif values["observations"] is None and isinstance(values["aleatoric"], str) and values["aleatoric"] == GIVEN:
         values["observations"] = values["states"]
     return values
+
+
+def with_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values with numbers as numbers, however they are written."""
+    given = {key: whole(values[key], key, *ends) for key, ends in WHOLE.items() if values.get(key) is not None}
+    return {**values, **given, "drift": _drift(values["drift"])}
 
 
 def _check_text(task: Task) -> None:
@@ -362,8 +375,8 @@ def _drift(given: object) -> dict[str, Any]:
     known = ("batch", "rarity")
     if not isinstance(given, dict) or not set(given) <= set(known):
         raise InputError("drift", given, f"give a mapping with {' and '.join(known)}")
-    Gauge(**given)
-    return dict(given)
+    gauge = Gauge(**given)
+    return {name: getattr(gauge, name) for name in given}
 
 
 def _allowed(given: object, task: Task) -> dict[int, int]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from everlearn.durable import views
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Outcome
-from everlearn.errors import EverlearnError, Failed, SnapshotError
+from everlearn.errors import EverlearnError, Failed, LiveError, SnapshotError
+from everlearn.files import as_path
 from everlearn.grids import Grid
 
 STEPS = 24
@@ -67,3 +71,13 @@ def _take_step(core: Core, number: int) -> None:
     except EverlearnError:  # a table need not have every combination
         return
     core.apply(entry)
+
+
+@contextmanager
+def file_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise an error of the system as one line that names the file."""
+    as_path(path)
+    try:
+        yield
+    except OSError as error:
+        raise LiveError(f"{error.strerror}", path) from None

@@ -167,14 +167,14 @@ def play(
         chosen = {"task": task, "agent": agent, "schedule": schedule, "seed": seed}
         others = [name for name, value in chosen.items() if value is not None]
         others += [name for name, value in {"parameters": parameters, "view": view}.items() if value]
-        followed = _follow(experiment, live, others, tell)
+        followed = _follow(experiment, live, others)
         from everlearn.page.server import make_view_app, serve
 
         made = partial(make_view_app, view=followed)
     serve(host, number, show=show, say=tell, made=made)
 
 
-def _follow(experiment: object, live: object, others: Sequence[str], say: Callable[[str], None]) -> View:
+def _follow(experiment: object, live: object, others: Sequence[str]) -> View:
     """Return the view of a directory, after a first look at it, so that a mistake is raised before it is served."""
     name, given = ("experiment", experiment) if live is None else ("live", live)
     taken = [*others, *(["experiment"] if live is not None and experiment is not None else [])]
@@ -183,7 +183,7 @@ def _follow(experiment: object, live: object, others: Sequence[str], say: Callab
     if live is None:
         from everlearn.page.following import ExperimentView
 
-        _wait_for_experiment(path, say)
+        _wait_for_experiment(path)
         view: View = ExperimentView(path)
     else:
         from everlearn.page.living import LiveView
@@ -193,14 +193,10 @@ def _follow(experiment: object, live: object, others: Sequence[str], say: Callab
     return view
 
 
-def _wait_for_experiment(path: Path, say: Callable[[str], None]) -> None:
+def _wait_for_experiment(path: Path) -> None:
     """Wait while an experiment is being prepared in a directory, or a little for a directory that is not there yet."""
     end = time.monotonic() + (SOON if path.exists() else LATER)
-    told = path.exists()
     while not (path / "manifest.json").exists() and (time.monotonic() < end or is_held(path)):
-        if not told:
-            say(f"everlearn: {path} is not there yet; waiting {LATER} s for an experiment to begin")
-            told = True
         time.sleep(0.1)
 
 

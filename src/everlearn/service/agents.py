@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from everlearn.durable import notes
+from everlearn.durable.control import FORGETTING
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry
 from everlearn.durable.moving import Arrivals, Luggage, arrive
@@ -55,10 +56,6 @@ class Unloaded(Unready):
     def __init__(self, name: str) -> None:
         super().__init__(f"the agent {name} is not loaded")
         self.name = name
-
-
-FORGETTING = "schedule.forgetting"
-"""The parameter that an operator may change while an agent is in use."""
 
 
 class Loaded(NamedTuple):

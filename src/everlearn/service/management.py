@@ -14,8 +14,8 @@ from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, Kind, checksum
 from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
-from everlearn.errors import InputError, LiveError, SnapshotError
-from everlearn.service.agents import FORGETTING, Agents, Missing, Stale
+from everlearn.errors import Absent, InputError, LiveError, SnapshotError
+from everlearn.service.agents import Agents, Missing, Stale
 from everlearn.service.logs import log
 
 
@@ -108,8 +108,9 @@ def change_mode(agents: Agents, name: str, mode: str, expected: str | None = Non
 def change_forgetting(agents: Agents, name: str, forgetting: float, expected: str | None = None) -> dict[str, Any]:
     """Let an agent forget faster or slower; what it does already is not journalled again."""
     core = agents.core(name)
-    parameters = {**core.setup.document["parameters"], FORGETTING: forgetting}
-    if core.setup.document["parameters"] != parameters:
+    present = core.setup.document["parameters"]
+    parameters = control.with_forgetting(core, present, forgetting)
+    if present != parameters:
         require_version(core, expected)
         agents.change_parameters(name, parameters)
     else:
@@ -153,11 +154,20 @@ def roll_back(
     known = [each["seq"] for each in agents.store.snapshots(core.number) if each["step"] == step]
     rows = [row for row in known if seq in (None, row)]
     if not rows:
-        raise Missing(f"there is no snapshot of step {step}" + (f" after row {seq}" if known else ""))
+        raise Missing(_lacking(agents, core, step, seq))
     entry = _rollback(agents, core, step, seq)
     states = (agents.store.snapshot_at(core.number, step, row).state for row in rows)
     _write(agents, core, entry, expected, states)
     return inspect(agents, name)
+
+
+def _lacking(agents: Agents, core: Core, step: int, seq: int | None) -> str:
+    """Return that there is no such snapshot, and which there are."""
+    try:
+        agents.store.snapshot_at(core.number, step, seq)
+    except Absent as error:
+        return str(error)
+    return f"there is no snapshot of step {step}"  # it was taken just now
 
 
 def _rollback(agents: Agents, core: Core, step: int, seq: int | None) -> Entry:

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from typing_extensions import TypeAliasType
 
+from everlearn.durable.entry import usual_mode
+
 NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 """Names of agents: nothing that means anything to a file system, a shell, SQL, HTML or Prometheus."""
 
@@ -251,7 +253,7 @@ class RewardIn(Body):
 class ModeIn(Body):
     """The mode in which the agent works."""
 
-    mode: Literal["learn", "frozen", "shadow"] = Field(
+    mode: Annotated[Literal["learn", "frozen", "shadow"], BeforeValidator(usual_mode)] = Field(
         description="learn; frozen: act greedily, do not learn; shadow: propose and learn, others decide."
     )
 

@@ -203,7 +203,7 @@ def _rewards(given: Any, states: int, actions: int) -> list[Any]:
     try:
         rewards = np.array(_real(given), dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("R", given, remedy) from None
+        raise InputError("R", given, f"give numbers of shape {remedy.removeprefix('give ')}") from None
     if rewards.shape == (states, actions):
         rewards = rewards[:, :, None]
     shapes = [(states, actions, 1), (states, actions, states)]
@@ -213,8 +213,11 @@ def _rewards(given: Any, states: int, actions: int) -> list[Any]:
 
 
 def _real(given: Any) -> Any:
-    if getattr(given, "dtype", None) is not None and given.dtype.kind == "c":
-        raise TypeError("complex numbers, of which NumPy would drop a part")
+    """Return an array or a matrix; raise if it has complex numbers, of which NumPy would drop a part, or texts."""
+    array = given if hasattr(given, "dtype") else np.asarray(given)
+    texts = array.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in np.ravel(array))
+    if texts or array.dtype.kind in "cSU":
+        raise TypeError("not real numbers")
     return given
 
 
