@@ -11,7 +11,8 @@ import pytest
 import everlearn as el
 from everlearn.client import ServiceError
 from everlearn.durable.checking import check
-from tests.refusal import has
+from everlearn.errors import InputError
+from tests.refusal import has, refusal
 
 ROOM: dict[str, Any] = {
     "actions": ["off", "on"],
@@ -101,3 +102,16 @@ def test_a_wide_box_over_http(start):
     assert check(service.directory).sound
     after = start().call("GET", "/v1/agents/wide").json
     assert {**after, "pending": None} == {**before, "pending": None}
+
+
+@pytest.mark.parametrize("bad", [[float("nan"), 0.5], np.array([21, np.inf]), [21, {0.5}]], ids=repr)
+def test_what_cannot_be_sent_is_refused_and_the_client_goes_on(service, bad):
+    service.create("sent", ROOM)
+    with closing(el.Client(service.url, "sent")) as client:
+        action = client.act()
+        with pytest.raises(InputError, check=refusal("observation")):
+            client.observe(bad, reward=0.5)
+        with pytest.raises(InputError, check=refusal("reward")):
+            client.observe([21, 0.5], reward=float("nan"))
+        assert client.act() == action
+        assert client.observe([np.float32(21), np.float64(0.5)], reward=np.float32(0.5)) == 0.5

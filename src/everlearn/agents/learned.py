@@ -327,7 +327,8 @@ def learned(
     check_at_least(2 * FEWEST, window=window)
 
     def build(indexed: IndexedTask) -> Tree:
-        _check_size((indexed.states + nodes) * indexed.actions * (lags + changes), indexed)  # before any list is made
+        most = max((indexed.states + nodes) * (lags + changes), 3 * indexed.observations)
+        _check_size(most * indexed.actions, indexed)  # before any list is made
         sizes = sizes_of(indexed, lags, changes)
         widths = np.minimum(sizes.values, WIDEST)
         rows, actions = indexed.states + nodes, indexed.actions

@@ -108,7 +108,7 @@ def _table(file: Iterable[str], core: Core) -> Iterator[dict[str, Any]]:
 def _point(text: str) -> Any:
     try:
         return as_label(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError("point", text, 'give a list of numbers in quotes, as in "[21.5, 0.3]"') from None
 
 
