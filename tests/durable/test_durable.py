@@ -438,12 +438,21 @@ def test_a_snapshot_without_a_gauge_is_restored(tmp_path):
 
 @pytest.mark.parametrize(
     ("reward", "earned"),
-    [(True, 1.0), (np.True_, 1.0), (np.array(0.5), 0.5), (np.float32(0.5), 0.5), (np.int64(1), 1.0)],
+    [(np.array(0.5), 0.5), (np.float32(0.5), 0.5), (np.int64(1), 1.0)],
 )
 def test_a_reward_may_be_any_single_number(tmp_path, reward, earned):
     with el.live(tmp_path, actions=["a"], observations=["o"], reward_range=(0, 1)) as agent:
         agent.act()
         assert agent.observe("o", reward=reward) == earned
+
+
+@pytest.mark.parametrize("reward", [True, np.True_])
+def test_a_truth_value_is_no_reward(tmp_path, reward):
+    with el.live(tmp_path, actions=["a"], observations=["o"], reward_range=(0, 1)) as agent:
+        agent.act()
+        with pytest.raises(RewardError, check=refusal("reward")):
+            agent.observe("o", reward=reward)
+        assert agent.step == 0
 
 
 def test_a_directory_may_be_below_home(tmp_path, monkeypatch):
