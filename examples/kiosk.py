@@ -32,7 +32,7 @@ def kiosk(*, year: int = 600) -> el.Task:
         yield "nothing sold", (1 - sold) ** 2, tomorrow
 
     @dynamics.reward
-    def profit(state: object, action: str, observation: str) -> float:
+    def profit(_state: object, _action: str, observation: str) -> float:
         return PROFIT[observation]
 
     return dynamics
