@@ -9,7 +9,7 @@ import everlearn as el
 from everlearn.randomness import ENVIRONMENT, stream
 
 TASKS = ("service-station", "riverswim", "access-control", "garnet")
-AGENTS = ("growing-horizon", "planner", "versatile")
+AGENTS = ("growing-horizon", "planner", "versatile", "remembering")
 WARM, MEASURED = 5000, 3000
 
 

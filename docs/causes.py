@@ -53,7 +53,7 @@ PARTICIPANTS = "actor-critic", "planner"
 def turn(knowledge: Any) -> tuple[str, int]:
     """Return which participant acts now, and the last step of its phase: all that is read of the default agent."""
     choice = knowledge.choice
-    return PARTICIPANTS[int(choice["planning"][0, 0])], int(choice["ends"][0, 0])
+    return PARTICIPANTS[int(choice["second"][0, 0])], int(choice["ends"][0, 0])
 
 
 class Phase(NamedTuple):

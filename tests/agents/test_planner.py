@@ -26,7 +26,6 @@ class Literal:
         self.gains, self.follows, self.times = [], False, {s: [] for s in range(states)}
         self.patience, self.persistence, self.backups = commitment / (states * actions), persistence, backups
         self.past = {(s, a): [] for s in range(states) for a in range(actions)}
-        self.errors, self.fastest = {pair: [] for pair in self.past}, 0.0
         self.values, self.V, self.met = np.zeros(self.shape), np.zeros(states), []
         self.held, self.turn, self.top, self.low = {}, 0, 0.0, 0.0
         self.seen_top, self.seen_low, self.t, self.s = -math.inf, math.inf, 0, 0
@@ -50,21 +49,13 @@ class Literal:
     def weights(self, visits):
         return self.spread_over(range(1, len(visits) + 1))
 
-    def recent_counts(self, s, a, times=1.0):
-        """The count of recent visits after each visit of the pair, and now; ``times`` as fast without surprise."""
+    def recent_counts(self, s, a):
+        """The count of recent visits after each visit of the pair, and now."""
         count, counts = 0.0, []
-        for taken, faster in self.times[s]:
-            count = (1 - min(1, times * self.fading + faster)) * count + (taken == a)
+        for taken in self.times[s]:
+            count = (1 - self.fading) * count + (taken == a)
             counts += [count] * (taken == a)
         return counts, count
-
-    def faster(self, pair):
-        """By how much faster counts fade: the ratio of a mean error and a mean absolute error says it."""
-        shares = 0.9 ** np.arange(len(self.errors[pair]))[::-1]
-        size = shares @ np.abs(self.errors[pair])
-        more = 0.3 * max(0.0, abs(shares @ np.array(self.errors[pair])) / size - 0.6) if size else 0.0
-        self.fastest = max(self.fastest, more)
-        return more
 
     def spread_over(self, counts):
         steps = [min(1.0, (1 + self.recency) / (n + self.recency)) for n in counts]
@@ -86,7 +77,7 @@ class Literal:
                 self.V[s] = self.top
         if self.fading > 0:
             self.compare(action, reward, following)
-        self.times[self.s].append((action, self.faster((self.s, action))))
+        self.times[self.s].append(action)
         self.past[self.s, action].append((reward, following))
         self.back_up(self.s)
         self.back_up(following)
@@ -116,7 +107,6 @@ class Literal:
             targets = np.array([r + gamma * self.V[to] for r, to in visits])
             seen = reward + gamma * self.V[following]
             first, recent = (np.array(shares) @ targets for shares in (self.weights(visits), self.spread_over(counts)))
-            self.errors[self.s, action].append(seen - recent)
             gained = (seen - first) ** 2 - (seen - recent) ** 2
             self.gains.append((self.t, gained))
         if gained is not None:
@@ -137,8 +127,8 @@ class Literal:
             if visits:
                 shares, count = self.weights(visits), len(visits)
                 if self.follows:
-                    shares = self.spread_over(self.recent_counts(s, a)[0])
-                    count = self.recent_counts(s, a, 1.5)[1]
+                    counts, count = self.recent_counts(s, a)
+                    shares = self.spread_over(counts)
                 shares = np.array(shares)
                 rewards, after = np.array([r for r, _ in visits]), np.array([self.V[to] for _, to in visits])
                 r, h = shares @ rewards, shares @ after
@@ -180,7 +170,6 @@ def test_it_is_the_literal_form_when_the_environment_changes(monkeypatch):
     literal = Literal(agent.indexed.states, agent.indexed.actions, **given)
     compare(agent, literal, 3, 140)
     assert literal.follows
-    assert literal.fastest > 0
     assert follows(agent)
 
 
@@ -266,17 +255,6 @@ def test_an_action_is_tried_again_after_a_change():
             earned.append(agent.observe(int(success)))
         late[fading] = sum(earned[-200:]) / 200
     assert late[0.0] < 0.5 < late[0.02]
-
-
-def test_an_action_is_tried_again_soon_after_a_surprise():
-    """One option has always paid, and pays no more: the counts of both options fade faster."""
-    agent = el.Agent("drifting", planner(), parameters={"task.window": 0}, seed=1)
-    for t in range(300):
-        agent.observe(1, executed=int(t < 150))
-    before = agent.knowledge.cells["tried_again"][0, 1]
-    for _ in range(10):
-        agent.observe(0, executed=0)
-    assert agent.knowledge.cells["tried_again"][0, 1] < 0.985**10 * before / 2
 
 
 def test_an_error_is_that_of_the_model_in_use():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents import actor_critic, planner, versatile
+from everlearn.agents import actor_critic, planner, suspicion, versatile
 from everlearn.agents.actor_critic import ActorCritic
 from everlearn.agents.knowledge import copied
 from everlearn.errors import InputError
@@ -24,7 +24,7 @@ def drive(agent, steps):
     """Let an agent act; return its pair, what it learned from, and which of the two acted, of each step."""
     environment, log = agent.task.start(environment_stream(1)), []
     for _ in range(steps):
-        s, planning = agent.situation, getattr(agent.knowledge, "choice", {"planning": [[1.0]]})["planning"][0][0]
+        s, planning = agent.situation, getattr(agent.knowledge, "choice", {"second": [[1.0]]})["second"][0][0]
         action = agent.task.actions.index(agent.act())
         reward = agent.observe(environment.step(agent.task.actions[action]))
         log.append((s * agent.indexed.actions + action, agent.learned(reward), planning))
@@ -83,14 +83,14 @@ def test_the_test_is_its_definition(driven):
 def test_the_suspicion_rises_with_the_evidence(deviations, suspected):
     knowledge = copied(el.Agent("riverswim", "versatile").knowledge)
     knowledge.choice["agreed"], knowledge.choice["varied"] = 2 * deviations, 4.0
-    assert versatile.suspicion(knowledge) == pytest.approx(suspected)
+    assert versatile.suspicion_of(knowledge, knowledge.choice) == pytest.approx(suspected)
     knowledge.run["follows"] = 1.0
-    assert versatile.suspicion(knowledge) == 0.0
+    assert versatile.suspicion_of(knowledge, knowledge.choice) == 0.0
 
 
 def test_previous_pairs_are_told_apart_by_all_of_their_number():
     """Each has a place of its own if there is room; if not, those that are a multiple of 8 apart are in many groups."""
-    place = versatile.place_after
+    place = suspicion.place_after
     assert {place(before, pair, 5, 5) for before in range(5) for pair in range(5)} == set(range(5, 30))
     for pair in (0, 7, 999):
         groups = [place(before, pair, 1000, 8) for before in range(0, 1000, 8)]
@@ -104,7 +104,7 @@ def test_who_acts_is_who_earned_more(driven, monkeypatch):
     suspected, begin_phase = {}, versatile.begin_phase
 
     def begun(knowledge, t):
-        suspected[t] = versatile.suspicion(knowledge), knowledge.run["follows"][0, 0] > 0.0
+        suspected[t] = versatile.suspicion_of(knowledge, knowledge.choice), knowledge.run["follows"][0, 0] > 0.0
         begin_phase(knowledge, t)
 
     monkeypatch.setattr(versatile, "begin_phase", begun)
@@ -167,7 +167,7 @@ def test_the_actor_learns_from_its_phases_alone_and_begins_each_with_empty_trace
         if begin == 0:
             alone.past.view(float)[:] = 0.0
         improve(alone, Experience(*experience), t)
-    assert len(steps) == sum(planning == 0 for _, _, planning in log) == agent.knowledge.choice["searched"][0, 0]
+    assert len(steps) == sum(planning == 0 for _, _, planning in log) == agent.knowledge.choice["acted"][0, 0]
     assert len(phases) > 1
     assert (alone.cells == agent.knowledge.search).all()
     assert alone.average == agent.knowledge.average
@@ -197,7 +197,7 @@ def test_neither_of_the_two_does_what_is_forbidden():
     assert {planning for _, _, planning in log} == {0.0, 1.0}
     assert not any(pair % 3 == 2 or pair == 3 * start for pair, _, _ in log)
     for planning in (0.0, 1.0):
-        agent.knowledge.choice["planning"] = planning
+        agent.knowledge.choice["second"] = planning
         assert (agent.policy[:, 2] == 0).all()
         np.testing.assert_allclose(agent.policy.sum(axis=1), 1.0)
 
@@ -205,14 +205,14 @@ def test_neither_of_the_two_does_what_is_forbidden():
 def test_the_actor_does_not_choose_what_is_forbidden_in_a_state_that_it_never_met():
     agent = el.Agent("garnet", "versatile", seed=1)
     agent.values[:, :2] = -math.inf
-    agent.knowledge.choice["planning"] = 0.0
+    agent.knowledge.choice["second"] = 0.0
     assert {agent.choose() for _ in range(20)} == {2}
     assert (agent.policy == [0, 0, 1]).all()
 
 
 def test_a_step_that_is_not_learned_from_cuts_the_traces_of_the_actor():
     agent = el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1)
-    agent.knowledge.choice["planning"] = 0.0
+    agent.knowledge.choice["second"] = 0.0
     drive(agent, 20)
     assert agent.knowledge.past["trace"].any()
     agent.remember(Experience(0, 0, 0, math.nan, 0))
@@ -222,11 +222,11 @@ def test_a_step_that_is_not_learned_from_cuts_the_traces_of_the_actor():
 
 def test_the_planner_leaves_no_past_to_keep_with_each_step_whose_reward_comes_late():
     agent = el.Agent("garnet", "versatile", parameters=HIDDEN, seed=1)
-    agent.knowledge.choice["planning"] = 0.0
+    agent.knowledge.choice["second"] = 0.0
     drive(agent, 20)
     present = agent.exchange_memory()
     assert present.any()
-    agent.knowledge.choice["planning"] = 1.0
+    agent.knowledge.choice["second"] = 1.0
     agent.exchange_memory(present)  # as after a reward that came late, with which the planner's phase began
     agent.remember(Experience(0, 0, 0, math.nan, 0))
     assert not agent.exchange_memory().any()
@@ -234,9 +234,9 @@ def test_the_planner_leaves_no_past_to_keep_with_each_step_whose_reward_comes_la
 
 def test_it_says_which_of_the_two_acts(driven):
     knowledge, task = copied(driven[0].knowledge), driven[0].task
-    knowledge.run["follows"], knowledge.choice["planning"] = 0.0, 1.0
+    knowledge.run["follows"], knowledge.choice["second"] = 0.0, 1.0
     assert versatile.explain(knowledge, task).startswith("It acts by the model. The aleatoric state hides something")
-    knowledge.choice["planning"], knowledge.choice["agreed"] = 0.0, 0.0
+    knowledge.choice["second"], knowledge.choice["agreed"] = 0.0, 0.0
     said = versatile.explain(knowledge, task)
     assert said.startswith(
         "It acts by the actor, which searches among policies. The aleatoric state is not seen to hide"

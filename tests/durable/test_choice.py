@@ -50,13 +50,14 @@ MASKING = sorted(name for name in AGENTS if make(name).agent.design.masks)
 FORBIDDEN = {state: ["a", "b"] for state in ("start", *STATES)}
 
 
-def test_twelve_designs_leave_out_actions():
+def test_thirteen_designs_leave_out_actions():
     horizons = ["growing-horizon", "growing-horizon-v", "lattice", "learned", "optimistic-q", "planner"]
     assert [
         *("differential-q", "discounted"),
         *horizons,
         "q-learning",
         "r-learning",
+        "remembering",
         "restarting",
         "versatile",
     ] == MASKING

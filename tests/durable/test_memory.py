@@ -112,6 +112,32 @@ def test_a_late_reward_is_learned_from_with_the_memory_of_its_time():
             assert now.agent.knowledge.noticed.tobytes() == late.agent.knowledge.noticed.tobytes()
 
 
+def test_a_memory_in_several_arrays_is_kept_with_each_late_reward():
+    """``remembering`` learns the same from late rewards: what it remembers is put back, and then is where it is."""
+    settings = {"agent": "remembering", "parameters": {"agent.evidence": 1.6}}
+    now, late = make(**settings), make(**settings, reward_delay=4)
+    for each in (now, late):
+        each.agent.knowledge.recall["agreed"] = 1e9  # it suspects, so that memory learns
+        each.agent.knowledge.recall["varied"] = 1.0
+    rng, owed = np.random.default_rng(3), []
+    for step in range(1, 200):
+        action, observation, reward = "ab"[rng.integers(2)], "xyz"[rng.integers(3)], float(rng.random())
+        now.apply(now.prepare(observation, executed=action, reward=reward))
+        late.apply(late.prepare(observation, executed=action))
+        owed.append((step, reward))
+        assert now.agent.knowledge.seen.tolist() == late.agent.knowledge.seen.tolist()
+        if len(owed) == 3:
+            snapshot, late = late.snapshot(), Core(late.setup)
+            late.restore(snapshot)
+            for each in owed:
+                late.apply(late.pay(*each, lambda *_: None))
+                assert now.agent.knowledge.seen.tolist() == late.agent.knowledge.seen.tolist()
+            owed = []
+            assert now.agent.knowledge.recent_cells.tobytes() == late.agent.knowledge.recent_cells.tobytes()
+            assert now.agent.knowledge.recent_errors.tobytes() == late.agent.knowledge.recent_errors.tobytes()
+    assert now.agent.knowledge.recent_run["known"] > 10
+
+
 def reopened(core: Core) -> Core:
     other = Core(core.setup)
     other.restore(core.snapshot())

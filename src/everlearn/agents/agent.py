@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.guard import Guard, build_knowledge
-from everlearn.agents.knowledge import copied, stored_arrays
+from everlearn.agents.knowledge import copied, exchanged, stored_arrays
 from everlearn.agents.perception import Places
 from everlearn.agents.prices import Prices, restore_prices
 from everlearn.agents.schedule import LATER
@@ -181,13 +181,10 @@ class Agent:
 
     def exchange_memory(self, memory: NDArray[Any] | None = None) -> NDArray[Any] | None:
         """Return a copy of the design's own record of the past, or None; replace it by ``memory`` if that is passed."""
-        if self.design.memory is None:
+        if not self.design.memories:
             return None
-        array = stored_arrays(self.knowledge)[self.design.memory]
-        kept: NDArray[Any] = array.copy()
-        if memory is not None:
-            array[...] = memory
-        return kept
+        stored = stored_arrays(self.knowledge)
+        return exchanged([stored[name] for name in self.design.memories], memory)
 
     def move(self, following: int) -> None:
         """Move to another aleatoric state without learning; the time stays the same."""

@@ -75,7 +75,7 @@ def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, log: float) ->
     reward = cells["reward"][s, a]
     variance = cells["variance"][s, a]
     if run["follows"][0, 0] > 0.0:
-        visits = max(cells["tried_again"][s, a], LEAST_COUNT)
+        visits = max(cells["recent_visits"][s, a], LEAST_COUNT)
         chance = links["recent"]
         reward = cells["recent_reward"][s, a]
         variance = cells["recent_variance"][s, a]

@@ -73,7 +73,8 @@ class Design:
         updates the array ``memory`` as ``learn`` does, without learning.  A durable agent (``everlearn.live``)
         calls it at steps that it does not learn from
     memory:
-        the name of the array in the knowledge that stores the past, for a design with ``remember``
+        the name of the array in the knowledge that stores the past, or a tuple of names, for a design with
+        ``remember``
     defers:
         whether it learns from a step only when the next step comes, so that it cannot learn from rewards that come late
     carry:
@@ -123,7 +124,7 @@ class Design:
     plans: bool = False
     features: bool = False
     remember: Callable[[Knowledge, Experience], None] | None = None
-    memory: str | None = None
+    memory: str | tuple[str, ...] | None = None
     defers: bool = False
     carry: Callable[[Knowledge, int, int], None] | None = None
     explain: Callable[[Knowledge, Task], str] | None = None
@@ -146,6 +147,11 @@ class Design:
         functions = (self.build, self.act, self.learn, *others)
         users = any(not is_ours(function) for function in functions if function is not None)
         return users or (self.inner is not None and self.inner.own)
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """The names of the arrays that store the past."""
+        return (self.memory,) if isinstance(self.memory, str) else self.memory or ()
 
     def __repr__(self) -> str:
         settings = settings_text(self.parameters)

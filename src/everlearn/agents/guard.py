@@ -71,10 +71,10 @@ class Guard:
         fields: Any = knowledge  # which the type checker now takes for a plain tuple
         made = fields._replace(**{name: self._copy_field(name, value) for name, value in fields._asdict().items()})
         self.check_numbers(made, "build")
-        memory = self.design.memory
-        if memory is not None and memory not in arrays(made):
-            names = [*arrays(made)]
-            raise self._error("memory", f"is {memory!r}; give the name of an array that build returns: {names}", memory)
+        for memory in self.design.memories:
+            if memory not in arrays(made):
+                problem = f"is {memory!r}; give the name of an array that build returns: {[*arrays(made)]}"
+                raise self._error("memory", problem, memory)
         return made
 
     def act(self, knowledge: Knowledge, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:

@@ -23,6 +23,7 @@ AGENTS: dict[str, str] = {
     "med-rl": "everlearn.agents.med_rl:med_rl",
     "planner": "everlearn.agents.planner:planner",
     "versatile": "everlearn.agents.versatile:versatile",
+    "remembering": "everlearn.agents.remembering:remembering",
     "lattice": "everlearn.agents.lattice:lattice",
     "static": "everlearn.agents.static:static",
     "gradient": "everlearn.agents.gradient:gradient",

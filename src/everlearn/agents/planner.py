@@ -29,14 +29,12 @@ that is chosen in a state is held for ``persistence`` N visits, and at least for
 are divided among all pairs: the fewer aleatoric states there are, the more each is likely to hide.
 
 The environment may change.  So there is a second model of the same next states, of recent visits: whenever a state is
-visited, the counts of all its actions fade by a factor of 1 - ``fading``; those in the bonus fade 1.5 times as fast.
-An action that was not taken for long has a small count again, and so a large bonus.  If recent errors of the second
-model for a pair mostly have one sign, all counts of its state fade faster: the mean of these errors, divided by the
-mean of their absolute values, is near 0 while nothing changes, and near 1 or -1 after a sudden change.  Before each
-update both models predict r + gamma h(s'), and the agent sums by how much the squared error of the first exceeds that
-of the second; the last half of the time weighs most.  If this gain is more than ``EVIDENCE`` standard deviations above
-0, the agent plans with the recent model and holds no action; if it falls below 0, it returns to the first.  Where
-nothing changes the first model predicts better, since it averages over more visits, so that nothing is lost there.
+visited, the counts of all its actions fade by a factor of 1 - ``fading``.  An action that was not taken for long has a
+small count again, and so a large bonus.  Before each update both models predict r + gamma h(s'), and the agent sums by
+how much the squared error of the first exceeds that of the second; the last half of the time weighs most.  If this
+gain is more than ``EVIDENCE`` standard deviations above 0, the agent plans with the recent model and holds no action;
+if it falls below 0, it returns to the first.  Where nothing changes the first model predicts better, since it averages
+over more visits, so that nothing is lost there.
 """
 
 from __future__ import annotations
@@ -155,9 +153,8 @@ def planner(
     recency:
         w in the step size (1 + w) / (N + w); with 0 all visits weigh the same
     fading:
-        the share of the counts of a state that fades at each visit to it, in the model of recent visits, while nothing
-        surprises the agent: 0.01 remembers about 100 visits; with 0 there is no such model, and the agent does not
-        follow changes
+        the share of the counts of a state that fades at each visit to it, in the model of recent visits: 0.01 remembers
+        about 100 visits; with 0 there is no such model, and the agent does not follow changes
     commitment:
         an action that is chosen in a state is held for at least ``commitment`` / (|S| |A|) of the next visits to it
     persistence:

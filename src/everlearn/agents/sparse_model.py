@@ -16,13 +16,6 @@ from everlearn.protocol import Experience, Table
 EVIDENCE = 5.0
 """The agent follows changes once the gain of the recent model is so many standard deviations above 0."""
 
-RETRIED = 1.5
-"""The counts in the bonus of the recent model fade so many times as fast as those by which it learns."""
-
-SURPRISED, SURPRISE, USUAL = 0.1, 0.3, 0.6
-"""The mean error of a pair in the recent model, and the mean of its absolute value, move by 0.1 at each visit.  If
-their ratio exceeds 0.6, counts of the state fade faster, by 0.3 times the excess."""
-
 
 class Settings(NamedTuple):
     """The parameters of the agent; ``patience`` is the share of ``commitment`` of each pair."""
@@ -49,11 +42,9 @@ class Planner(NamedTuple):
     by recent visits, which has no entries if ``fading`` is 0."""
     cells: NDArray[Any]
     """One record per aleatoric state.  For each action it has ``visits`` (-1 before the state is met), ``reward`` and
-    ``variance``, the same by recent visits, ``tried_again``, the count in the bonus of these, ``error`` and
-    ``size``, the mean error of the recent model and the mean of its absolute value, and ``value``, which is Q relative
-    to m.  For the state it has ``best``, which is h; ``held``, the action held there, and ``left``, for how many
-    visits; ``reached``, the last step after which the model knew a way to it; and ``met``, the state that was met in
-    this place of the order."""
+    ``variance``, the same by recent visits, and ``value``, which is Q relative to m.  For the state it has ``best``,
+    which is h; ``held``, the action held there, and ``left``, for how many visits; ``reached``, the last step after
+    which the model knew a way to it; and ``met``, the state that was met in this place of the order."""
     run: NDArray[Any]
     """One record: ``total``, the sum of h over the states met; ``top`` and ``low``, the greatest and the least h of the
     last turn, and ``top_ahead`` and ``low_ahead``, those of this one; ``known``, the number of states met; ``place``,
@@ -68,8 +59,7 @@ def tables(states: int, actions: int, successors: int, recently: bool) -> tuple[
     links = records(states * actions * successors, to=1, chance=1, recent=1 if recently else 0)
     links["to"] = -1.0
     of_pairs = dict.fromkeys(("visits", "reward", "variance", "value"), actions)
-    of_recent = "recent_visits", "recent_reward", "recent_variance", "tried_again", "error", "size"
-    of_pairs |= dict.fromkeys(of_recent, actions if recently else 0)
+    of_pairs |= dict.fromkeys(("recent_visits", "recent_reward", "recent_variance"), actions if recently else 0)
     cells = records(states, **of_pairs, best=1, held=1, left=1, reached=1, met=1)
     cells["visits"] = -1.0  # not met
     turn = dict.fromkeys(("total", "top", "low", "top_ahead", "low_ahead", "moved", "moved_ahead"), 1)
@@ -113,17 +103,10 @@ def compare(knowledge: Planner, experience: Experience, gamma: float, t: float) 
         recent = cells["recent_reward"][s, a]
         for link in range(begin, end):
             recent += gamma * knowledge.links["recent"][link, 0] * best[int(to[link, 0]), 0]
-        surprise(cells, s, a, seen - recent)
         weigh(knowledge, (seen - first) * (seen - first) - (seen - recent) * (seen - recent), t)
         if knowledge.run["follows"][0, 0] > 0.0:
             return float(seen - recent)
     return float(seen - first)
-
-
-def surprise(cells: Any, s: int, a: int, error: float) -> None:
-    """Move the mean error of a pair in the recent model, and the mean of its absolute value."""
-    cells["error"][s, a] += SURPRISED * (error - cells["error"][s, a])
-    cells["size"][s, a] += SURPRISED * (abs(error) - cells["size"][s, a])
 
 
 def weigh(knowledge: Planner, gained: float, t: float) -> None:
@@ -149,23 +132,12 @@ def count_recent(knowledge: Planner, experience: Experience, link: int) -> None:
     s = experience.aleatoric_state
     cells = knowledge.cells
     visits = cells["recent_visits"]
-    tried = cells["tried_again"]
-    fading = knowledge.settings.fading
-    more = faster(cells, s, experience.action)
     for other in range(visits.shape[1]):
-        visits[s, other] *= 1.0 - min(1.0, fading + more)
-        tried[s, other] *= 1.0 - min(1.0, RETRIED * fading + more)
-    tried[s, experience.action] += 1.0
+        visits[s, other] *= 1.0 - knowledge.settings.fading
     visits[s, experience.action] += 1.0
     alpha = min(1.0, (1.0 + knowledge.settings.recency) / (visits[s, experience.action] + knowledge.settings.recency))
     reward = cells["recent_reward"]
     move(knowledge, reward, cells["recent_variance"], knowledge.links["recent"], experience, link, alpha)
-
-
-def faster(cells: Any, s: int, a: int) -> float:
-    """Return by how much faster counts fade, because the errors of a pair mostly have one sign."""
-    size = cells["size"][s, a]
-    return SURPRISE * max(0.0, abs(cells["error"][s, a]) / size - USUAL) if size > 0.0 else 0.0
 
 
 def count(knowledge: Planner, experience: Experience, link: int) -> None:

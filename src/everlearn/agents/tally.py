@@ -208,15 +208,16 @@ def begin(knowledge: Tree, t: float) -> None:
     """Begin to keep the tally."""
     if not is_used(knowledge):
         knowledge.choice["hidden"][0, 0] = 1.0
-        phases.begin_phase(knowledge.choice, t, knowledge.shortest, knowledge.phase)
+        phases.begin_phase(knowledge.choice, t, max(knowledge.shortest, knowledge.phase * t), 1.0)
 
 
 def take_turns(knowledge: Tree, reward: float, t: float) -> None:
     """Credit a reward to the one that acts; at the end of a phase, choose who acts next."""
     choice = knowledge.choice
-    phases.credit(choice, reward)
+    phases.credit(choice, reward, t)
     if t >= choice["ends"][0, 0]:
-        phases.end_phase(choice, int(choice["tally"][0, 0]), t, knowledge.shortest, knowledge.phase)
+        phases.end_phase(choice, int(choice["tally"][0, 0]), t)
+        phases.begin_phase(choice, t, max(knowledge.shortest, knowledge.phase * t), 1.0)
         least = knowledge.least
         difference = phases.gap(choice)
         if difference * least > knowledge.price:
@@ -228,4 +229,4 @@ def earned_more(knowledge: Tree) -> bool:
     """Return whether the tally earned more than the tree, as far as both have acted."""
     if not is_used(knowledge) or not (knowledge.choice["steps"] > 0.0).all():
         return acts(knowledge)
-    return phases.lead(knowledge.choice) >= 0.0
+    return phases.lead(knowledge.choice, 0.0) >= 0.0

@@ -7,25 +7,11 @@ alone learns.  There are two reasons: if something is hidden, the model is misle
 and the actor needs the gradient of the policy that is followed.  A phase of the actor begins with empty traces, so that
 it is not credited with what the planner caused.
 
-**Which one earns more?**  The agent compares what both earned per step, weighing recent phases most.  Rewards of the
-first half of a phase do not count, since they may come from what the other one did.  Let z be the lead of the planner,
-divided by its standard error.  If z is positive, the actor acts in a share w exp(-z^2 / 2) of the phases.  Otherwise
-its share is 1 - (1 - w) exp(-z^2 / 2), but at most 1 - ``least``.  So w is its share while nothing is known, and the
-one that earns less soon acts seldom.  The standard error grows as the earnings of that one become old, so that it is
-tried again.  A phase lasts a share ``phase`` of the time so far, and at least ``shortest`` steps: an effect that comes
-late must fall into the phase of the one who caused it.
-
-**Does the state hide something?**  Let e be by how much r + gamma h(s') exceeds what the model predicted.  If the state
-hides nothing, e is on average 0, whatever came before.  So the agent keeps the mean of e for each pair of a state and
-an action, and its mean for each pair after each previous pair.  It sums the product of e and the difference of the two
-means.  The suspicion rises from 0 to 1 as this sum rises from 1.5 to ``evidence`` standard deviations above 0.  In an
-environment that changes, both means follow the change, the second one more slowly, so that a change alone makes the
-sum smaller.  While the planner follows a change, the suspicion and w are 0.  Otherwise w rises with the suspicion, from
-0.1 to 0.5.
-
-**Trials.**  Some environments hide something that no error of the model shows: the planner settles on a cycle on which
-everything is as predicted.  And a search that has hardly begun earns little.  So the actor also has a trial whenever it
-had fewer than t^p steps, where p rises with the suspicion, from 0.5 to 0.7.  The share of these trials goes to 0.
+The actor is the challenger (:func:`everlearn.agents.phases.challenged`).  Its share while nothing is known rises with
+the suspicion that the state hides something (:mod:`everlearn.agents.suspicion`), from 0.1 to 0.5, and the power of its
+trials from 0.5 to 0.7.  While the planner follows a change, the suspicion and that share are 0.  The actor has trials
+even without suspicion, since some environments hide something that no error of the model shows: the planner settles on
+a cycle on which everything is as predicted.
 
 The rewards that count in a phase are credited to the one whose turn it is, whoever chose the actions.  If another
 policy acts, as in shadow mode or with ``executed=``, the phases say nothing about the two.
@@ -40,48 +26,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents import actor_critic as searching
+from everlearn.agents import phases, suspicion
 from everlearn.agents import planner as planning
 from everlearn.agents.actor_critic import ActorCritic
 from everlearn.agents.checks import check_at_least, check_fraction
 from everlearn.agents.design import Design
+from everlearn.agents.phases import Rule
 from everlearn.agents.sparse_model import Planner, Settings
+from everlearn.agents.suspicion import DOUBTED
 from everlearn.agents.tabular import records, value_table
 from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
-MEMORY = 100.0
-"""The mean of the errors of a pair is over about so many visits."""
-
-LEAST_CONTEXTS, CONTEXTS = 8, 1024
-"""There is a mean of errors for each previous pair and pair; if these are more than 1024, fewer previous pairs are told
-apart, but at least 8."""
-
-ODD = 2654435761
-"""An odd number of 32 bits, near 2^32 divided by the golden ratio: its multiples are spread evenly over 32 bits."""
-
-CORRELATION = 4.0
-"""The variance of a mean of rewards is taken to be so many times that of independent rewards, or more if phases differ
-by more."""
-
-FLOOR = 0.01
-"""The least variance of a reward, times the correlation: rewards that are the same so far may differ later."""
-
-DOUBTED = 1.5
-"""Evidence of fewer standard deviations is no reason for suspicion."""
-
 TRUSTING, SUSPICIOUS = 0.1, 0.5
-"""The share w of the actor while nothing is known, without suspicion and with all of it."""
+"""The share of the actor while nothing is known, without suspicion and with all of it."""
 
 FEW, MANY = 0.5, 0.7
-"""The actor has a trial whenever it had fewer than t^p steps: p without suspicion and with all of it."""
-
-TRIAL = 0.25
-"""A trial lasts this share of t^p, but at least as long as the shortest phase, and at most as long as a phase."""
-
-COUNTED = 0.5
-"""The share of a phase at its end in which rewards count."""
+"""The power of the trials of the actor, without suspicion and with all of it."""
 
 COMMITMENT = 400.0
 """The planner holds an action for at least this many visits, divided by the power 1.5 of the number of pairs.  At the
@@ -105,18 +68,13 @@ class Versatile(NamedTuple):
     segment: int
     actor: searching.Settings
     errors: NDArray[Any]
-    """One record per pair, then one per pair and previous pair, or group of previous pairs if they are many: ``mean``,
-    the mean of e, and ``visits``."""
+    """The means of the errors of the model by the previous pair (:mod:`everlearn.agents.suspicion`)."""
     choice: NDArray[Any]
-    """One record.  ``planning`` is 1 if the planner acts, and 0 if the actor does.  The phase ends at ``ends``; after
-    ``skipped`` its rewards count, which sum to ``earned`` and their squares to ``squared``.  Of the phases of the actor
-    and of the planner, it has the sums of the steps, of their squares per phase, of the rewards, of the squares of the
-    means, and of the variances.  ``turns`` grows until the actor has a turn, and ``searched`` are the steps that the
-    actor had.  ``before`` is the previous pair, ``agreed`` the sum of the products, ``varied`` its variance."""
+    """One record with the fields of :mod:`everlearn.agents.phases`, in which the actor is the first and the planner the
+    second, and those of :mod:`everlearn.agents.suspicion`; ``second`` is 1 if the planner acts, ``acted`` are the steps
+    in which the actor did, and ``before`` is the previous pair."""
     evidence: float
-    phase: float
-    shortest: float
-    least: float
+    rule: Rule
 
 
 def actor_of(knowledge: Versatile) -> ActorCritic:
@@ -130,9 +88,14 @@ def model_of(knowledge: Versatile) -> Planner:
     return Planner(knowledge.links, knowledge.cells, knowledge.run, knowledge.settings)
 
 
+def plans(knowledge: Versatile) -> bool:
+    """Return whether the planner acts."""
+    return bool(knowledge.choice["second"][0, 0] > 0.0)
+
+
 def act(knowledge: Versatile, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
     """Let the one whose turn it is choose; the planner, if the actor chooses what is forbidden."""
-    if knowledge.choice["planning"][0, 0] == 0.0:
+    if not plans(knowledge):
         action = searching.act(actor_of(knowledge), aleatoric_state, now, stream)
         if knowledge.cells["value"][aleatoric_state, action] > -math.inf:
             return action
@@ -141,137 +104,57 @@ def act(knowledge: Versatile, aleatoric_state: int, now: ScheduleValues, stream:
 
 def learn(knowledge: Versatile, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Let the one whose turn it is learn, and at the end of its phase choose who acts next."""
+    learn_at(knowledge, experience, float(now.t))
+
+
+def learn_at(knowledge: Versatile, experience: Experience, t: float) -> None:
+    """Learn from the ``t``-th step in which one of the two acts."""
     choice = knowledge.choice
     s = experience.aleatoric_state
-    pair = s * knowledge.cells["value"].shape[1] + experience.action
-    if choice["planning"][0, 0] > 0.0:
-        error = planning.study(model_of(knowledge), experience, now.t)
+    states, actions = knowledge.cells["value"].shape
+    pair = s * actions + experience.action
+    planned = plans(knowledge)
+    if planned:
+        error = planning.study(model_of(knowledge), experience, t)
         planning.hold(model_of(knowledge), s, experience.action)
-        suspect(knowledge, pair, error)
+        suspicion.suspect(knowledge.errors, choice, int(choice["before"][0, 0]), pair, states * actions, error)
     else:
-        forbid(knowledge, s)
-        choice["searched"][0, 0] += 1.0
-        searching.improve(actor_of(knowledge), experience, choice["searched"][0, 0])
+        forbid(knowledge.cells, knowledge.search["gradient"], s, s)
+        choice["acted"][0, 0] += 1.0
+        searching.improve(actor_of(knowledge), experience, choice["acted"][0, 0])
     choice["before"][0, 0] = pair
-    if now.t > choice["skipped"][0, 0]:
-        choice["earned"][0, 0] += experience.reward
-        choice["squared"][0, 0] += experience.reward * experience.reward
-    if now.t >= choice["ends"][0, 0]:
-        end_phase(knowledge, now.t)
-        begin_phase(knowledge, now.t)
+    phases.credit(choice, experience.reward, t)
+    if t >= choice["ends"][0, 0]:
+        phases.end_phase(choice, 1 if planned else 0, t)
+        begin_phase(knowledge, t)
 
 
-def forbid(knowledge: Versatile, s: int) -> None:
-    """Forbid the actor what the planner must not do."""
-    for a in range(knowledge.cells["value"].shape[1]):
-        if knowledge.cells["value"][s, a] == -math.inf:
-            knowledge.search["gradient"][s, a] = -math.inf
-
-
-def suspect(knowledge: Versatile, pair: int, error: float) -> None:
-    """Test whether the error of a prediction could be predicted from the previous pair."""
-    choice = knowledge.choice
-    means = knowledge.errors["mean"]
-    pairs = knowledge.cells["value"].shape[0] * knowledge.cells["value"].shape[1]
-    context = place_after(int(choice["before"][0, 0]), pair, pairs, means.shape[0] // pairs - 1)
-    product = error * (means[context, 0] - means[pair, 0])
-    choice["agreed"][0, 0] += product
-    choice["varied"][0, 0] += product * product
-    average(knowledge.errors, pair, error)
-    average(knowledge.errors, context, error)
-
-
-def place_after(before: int, pair: int, pairs: int, contexts: int) -> int:
-    """Return the place of a pair after a previous one; if these are too many, a hash of the two chooses a group."""
-    if contexts < pairs:
-        before = (((before * pairs + pair) & 0x7FFFFFFF) * ODD & 0xFFFFFFFF) >> 16
-    return pairs * (1 + before % contexts) + pair
-
-
-def average(errors: Any, place: int, error: float) -> None:
-    """Move the mean of the errors in one place."""
-    visits = min(errors["visits"][place, 0] + 1.0, MEMORY)
-    errors["visits"][place, 0] = visits
-    errors["mean"][place, 0] += (error - errors["mean"][place, 0]) / visits
-
-
-def end_phase(knowledge: Versatile, t: float) -> None:
-    """Add what was earned in a phase to the sums of the one that acted."""
-    choice = knowledge.choice
-    acted = int(choice["planning"][0, 0])
-    length = t - choice["skipped"][0, 0]
-    mean = choice["earned"][0, 0] / length
-    kept = (1.0 - length / t) * (1.0 - length / t)
-    for one in range(2):
-        choice["steps"][0, one] *= kept
-        choice["steps_squared"][0, one] *= kept * kept
-        choice["rewards"][0, one] *= kept
-        choice["means_squared"][0, one] *= kept
-        choice["variances"][0, one] *= kept
-    choice["steps"][0, acted] += length
-    choice["steps_squared"][0, acted] += length * length
-    choice["rewards"][0, acted] += length * mean
-    choice["means_squared"][0, acted] += length * mean * mean
-    choice["variances"][0, acted] += choice["squared"][0, 0] - length * mean * mean
-    choice["earned"][0, 0] = 0.0
-    choice["squared"][0, 0] = 0.0
+def forbid(cells: Any, table: Any, s: int, row: int) -> None:
+    """Forbid another one what the planner must not do in a state."""
+    for a in range(table.shape[1]):
+        if cells["value"][s, a] == -math.inf:
+            table[row, a] = -math.inf
 
 
 def begin_phase(knowledge: Versatile, t: float) -> None:
-    """Choose who acts next, and for how long."""
-    choice = knowledge.choice
-    searched = choice["searched"][0, 0]
-    length = max(knowledge.shortest, knowledge.phase * t)
-    steps = math.pow(t, FEW + (MANY - FEW) * suspicion(knowledge))
-    trial = min(max(TRIAL * steps, knowledge.shortest), length)
-    planning = 1.0
-    if searched > 0.0:
-        choice["turns"][0, 0] += share(knowledge)
-    if choice["turns"][0, 0] >= 1.0:
-        choice["turns"][0, 0] -= 1.0
-        planning = 0.0
-    elif searched + trial <= steps:
-        planning = 0.0
-        length = trial
-    length = math.ceil(length)
-    if planning < choice["planning"][0, 0]:
-        forget(knowledge)
-    choice["planning"][0, 0] = planning
-    choice["skipped"][0, 0] = t + math.floor((1.0 - COUNTED) * length)
-    choice["ends"][0, 0] = t + length
-
-
-def suspicion(knowledge: Versatile) -> float:
-    """Return how much speaks for it that the state hides something, from 0 to 1."""
-    agreed = knowledge.choice["agreed"][0, 0]
-    if knowledge.run["follows"][0, 0] > 0.0 or agreed <= 0.0:
-        return 0.0
-    found = agreed / math.sqrt(knowledge.choice["varied"][0, 0])
-    return min(max((found - DOUBTED) / (knowledge.evidence - DOUBTED), 0.0), 1.0)  # type: ignore[no-any-return]
-
-
-def share(knowledge: Versatile) -> float:
-    """Return the share of the phases in which the actor acts."""
-    z = lead(knowledge.choice)
-    likely = math.exp(-0.5 * z * z)
-    w = TRUSTING + (SUSPICIOUS - TRUSTING) * suspicion(knowledge)
+    """Choose whether the actor acts next."""
+    suspected = suspicion_of(knowledge, knowledge.choice)
+    prior = TRUSTING + (SUSPICIOUS - TRUSTING) * suspected
     if knowledge.run["follows"][0, 0] > 0.0:
-        w = 0.0
-    return w * likely if z >= 0.0 else min(1.0 - (1.0 - w) * likely, 1.0 - knowledge.least)
+        prior = 0.0
+    power = FEW + (MANY - FEW) * suspected
+    planned = plans(knowledge)
+    searches = phases.challenged(knowledge.choice, t, knowledge.rule, prior, power)
+    knowledge.choice["second"][0, 0] = 0.0 if searches else 1.0
+    if searches and planned:
+        forget(knowledge)
 
 
-def lead(choice: Any) -> float:
-    """Return by how many standard errors the planner earned more per step than the actor."""
-    difference = 0.0
-    variance = 1e-12
-    for one in range(2):
-        steps = choice["steps"][0, one]
-        mean = choice["rewards"][0, one] / steps
-        within = CORRELATION * max(choice["variances"][0, one], 0.0) / (steps * steps)
-        between = max(choice["means_squared"][0, one] / steps - mean * mean, 0.0)
-        variance += max(within, between * choice["steps_squared"][0, one] / (steps * steps)) + FLOOR / steps
-        difference = mean - difference
-    return float(difference / math.sqrt(variance))
+def suspicion_of(knowledge: Versatile, record: Any) -> float:
+    """Return how much speaks for it that the state hides something, from 0 to 1."""
+    if knowledge.run["follows"][0, 0] > 0.0:
+        return 0.0
+    return suspicion.suspicion(record, knowledge.evidence)
 
 
 def forget(knowledge: Versatile) -> None:
@@ -299,15 +182,15 @@ def remember(knowledge: Versatile, experience: Experience) -> None:
     If rewards come late, the past is put back after each of them, and would outlast :func:`begin_phase`; besides, a
     durable agent keeps the past before each step whose reward is to come, unless it is empty.
     """
-    if knowledge.choice["planning"][0, 0] == 0.0:
-        searching.remember(actor_of(knowledge), experience)
-    else:
+    if plans(knowledge):
         forget(knowledge)
+    else:
+        searching.remember(actor_of(knowledge), experience)
 
 
 def policy(knowledge: Versatile) -> Table:
     """Return the policy of the one that acts."""
-    if knowledge.choice["planning"][0, 0] > 0.0:
+    if plans(knowledge):
         return planning.policy(model_of(knowledge))
     allowed = knowledge._replace(search=knowledge.search.copy())
     allowed.search["gradient"][knowledge.cells["value"] == -math.inf] = -math.inf
@@ -321,15 +204,11 @@ def inspect(knowledge: Versatile, now: ScheduleValues) -> dict[str, Table]:
 
 def explain(knowledge: Versatile, task: Task) -> str:  # noqa: ARG001
     """Say in words which of the two acts, and why."""
-    choice = knowledge.choice
-    acts = "the model" if choice["planning"][0, 0] > 0 else "the actor, which searches among policies"
-    suspected = suspicion(knowledge)
+    acts = "the model" if plans(knowledge) else "the actor, which searches among policies"
+    suspected = suspicion_of(knowledge, knowledge.choice)
     hidden = "hides" if suspected >= 1.0 else "may hide" if suspected > 0.0 else "is not seen to hide"
-    text = f"It acts by {acts}. The aleatoric state {hidden} something that matters."
-    if (choice["steps"] > 0).all():
-        actor, model = (choice["rewards"] / choice["steps"])[0]
-        text += f" Recent rewards per step, scaled to [0, 1]: {model:.4f} by the model, {actor:.4f} by the actor."
-    return text
+    earned = phases.earnings(knowledge.choice, "the actor", "the model")
+    return f"It acts by {acts}. The aleatoric state {hidden} something that matters.{earned}"
 
 
 def versatile(
@@ -372,13 +251,12 @@ def versatile(
     def build(indexed: IndexedTask) -> Versatile:
         pairs = indexed.states * indexed.actions
         model = planning.planner(commitment=COMMITMENT / math.sqrt(pairs))
-        contexts = min(pairs, max(LEAST_CONTEXTS, CONTEXTS // pairs))
-        errors = records(pairs + pairs * contexts, mean=1, visits=1)
-        sums = dict.fromkeys(("steps", "steps_squared", "rewards", "means_squared", "variances"), 2)
-        of_phase = dict.fromkeys(("planning", "skipped", "ends", "earned", "squared", "turns", "searched"), 1)
-        choice = records(1, **of_phase, **sums, before=1, agreed=1, varied=1)
-        choice["planning"], choice["ends"] = 1.0, shortest
-        own = errors, choice, *map(float, (evidence, phase, shortest, least))
+        of_phase = dict.fromkeys(("second", *phases.ONCE, "acted"), 1)
+        of_test = dict.fromkeys(("before", *suspicion.ONCE), 1)
+        choice = records(1, **of_phase, **dict.fromkeys(phases.EACH, 2), **of_test)
+        choice["second"], choice["ends"] = 1.0, shortest
+        rule = Rule(float(phase), float(shortest), float(least))
+        own = suspicion.begin(pairs, pairs), choice, float(evidence), rule
         return Versatile._make((*model.build(indexed), *actor.build(indexed), *own))
 
     return Design(
