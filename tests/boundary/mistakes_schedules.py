@@ -102,7 +102,8 @@ MISTAKES = [
         title="forgetting for a schedule that does not take it",
         files={},
         call="everlearn run riverswim --schedule smooth --set schedule.forgetting=0.1 --engine {engine}",
-        answer="parameter: 'schedule.forgetting'; the schedule smooth does not take it; practical does",
+        answer="parameter: 'schedule.forgetting'; only practical takes it; smooth takes schedule.horizon_power, "
+        "schedule.horizon_scale, schedule.optimism_power, schedule.optimism_scale",
     ),
     *(
         Mistake(

@@ -55,7 +55,8 @@ def _refuse_others(factory: Any, chosen: Mapping[str, Any]) -> None:
     for name in [name for name in chosen if is_ours(factory) and name not in parameters(factory)]:
         others = [other for other in SCHEDULES if name in parameters(locate(other, SCHEDULES, "schedule"))]
         if others:
-            remedy = f"the schedule {name_of(factory)} does not take it; {' and '.join(others)} does"
+            known = ", ".join(f"schedule.{each}" for each in sorted(parameters(factory)))
+            remedy = f"only {' and '.join(others)} takes it; {name_of(factory)} takes {known}"
             raise InputError("parameter", f"schedule.{name}", remedy)
 
 
