@@ -75,6 +75,15 @@ def speeds(_: str) -> str:
     return table(["agent", "steps per second"], [[label, f"{float(f'{speed:.2g}'):,.0f}"] for label, speed in known])
 
 
+def tuned(schedule: str) -> str:
+    """Return the command that runs growing-horizon with the constants of the board for a schedule."""
+    from everlearn.leaderboard.lineup import contenders
+
+    entry = next(entry for entry in contenders() if entry.label == f"growing-horizon, {schedule}")
+    given = " ".join(f"--set schedule.{name}={values[0]}" for name, values in entry.schedule_parameters.items())
+    return f"    everlearn run TASK --schedule {schedule} {given}"
+
+
 def example(name: str) -> str:
     """Return the source of an example, so that a reader of the page itself sees it."""
     source = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8").rstrip()
@@ -153,6 +162,7 @@ KINDS: dict[str, Callable[[str], str]] = {
     "names": names,
     "parameters": parameters,
     "speeds": speeds,
+    "tuned": tuned,
     "options": options,
     "example": example,
     "examples": examples,

@@ -13,6 +13,7 @@ import everlearn as el
 from everlearn.adapters.rewards import Rewards
 from everlearn.adapters.task import ModelWarning
 from everlearn.adapters.trials import TrialWarning
+from everlearn.agents.baseline import MeaningWarning
 from everlearn.cluster.workforce import WorkerWarning
 from everlearn.engine.runner import ReferenceWarning
 from everlearn.errors import CompilationError, Damaged
@@ -23,6 +24,7 @@ from everlearn.results.store import DamageWarning
 TRIAL = SimpleNamespace(maker=SimpleNamespace(name="Cart-v1"), steps=100)
 
 WARNINGS = [
+    MeaningWarning("static", "riverswim", ["slow", "fast"]),
     ModelWarning("Cart-v1", "has no table"),
     TrialWarning(TRIAL, Rewards((0.0, 1.0)), terminated=True),  # type: ignore[arg-type]  # what it reads of a trial
     WorkerWarning("tcp://a:1", "another version"),

@@ -59,7 +59,7 @@ def _misfit(function: Callable[..., Any], form: str, positional: tuple[Any, ...]
     places = [key for key, entry in entries.items() if entry.kind is entry.POSITIONAL_OR_KEYWORD]
     open_ended = any(entry.kind is entry.VAR_KEYWORD for entry in entries.values())
     if unknown := [key for key in named if key not in entries and not open_ended]:
-        return UnknownName(f"argument of {name}", unknown[0], entries)
+        return UnknownName(f"argument of {name}", unknown[0], [key for key in entries if not key.startswith("_")])
     if len(positional) > len(places):
         first = f"{len(places)} arguments are" if len(places) > 1 else "argument is"
         remedy = f"only the first {first} given without a name, as in {form}"

@@ -200,7 +200,7 @@ MISTAKES = [
     setup(
         "a reward by a name",
         'reward="mine"',
-        "reward: 'mine'; give rows, or a mapping by state, action and observation",
+        "reward: 'mine'; known: given; or a function, rows, or a mapping by state, action and observation",
     ),
     setup(
         "drift with a misspelt key",

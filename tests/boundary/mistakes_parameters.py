@@ -16,8 +16,8 @@ MISTAKES = [
         "schedules",
         "a parameter that a schedule does not have",
         'el.Agent("riverswim", schedule="smooth", parameters={"schedule.horizon": 3})',
-        "parameter: 'schedule.horizon'; known: schedule.horizon_power, schedule.horizon_scale, "
-        "schedule.optimism_power, schedule.optimism_scale (did you mean schedule.horizon_scale?)",
+        "parameter: 'schedule.horizon'; only fixed takes it; smooth takes schedule.horizon_power, "
+        "schedule.horizon_scale, schedule.optimism_power, schedule.optimism_scale",
     ),
     line(
         "schedules",

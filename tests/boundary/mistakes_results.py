@@ -150,7 +150,7 @@ MISTAKES = [
         title="a file that is not a result",
         files={"mine.py": "import everlearn as el\n\nel.load('mine.py')\n"},
         call="python mine.py",
-        answer="mine.py: not a complete result",
+        answer="mine.py: not a complete result; give what Result.save or everlearn run --out wrote",
     ),
     Mistake(
         group="command line",

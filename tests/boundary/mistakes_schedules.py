@@ -19,6 +19,14 @@ schedule = el.Schedule({horizon}, lambda t: 0.5, lambda t: 0.0, lambda t: 1.0)
 
 DEFINED = "\n\ndef horizon(t):\n    {body}\n\n"
 
+SPEC = """steps = 1e3
+task = "riverswim"
+
+[[agent]]
+name = "growing-horizon"
+KEY = 0.1
+"""
+
 MISTAKES = [
     row("a horizon below 1", "lambda t: 0.5", "horizon at t = 1: 0.5; must be at least 1"),
     row(
@@ -80,5 +88,34 @@ MISTAKES = [
             "schedule: 'fixd'; known: change-points, fixed, practical, smooth (did you mean fixed?); "
             "or name your own as module:attribute"
         ),
+    ),
+    Mistake(
+        group="schedules",
+        title="forgetting for an agent that takes no schedule",
+        files={},
+        call="everlearn run riverswim --agent versatile --set schedule.forgetting=0.1 --engine {engine}",
+        answer="schedule: 'schedule.forgetting'; the agent 'versatile' takes no schedule; leave it out, or give "
+        "growing-horizon; versatile and planner forget by themselves",
+    ),
+    Mistake(
+        group="schedules",
+        title="forgetting for a schedule that does not take it",
+        files={},
+        call="everlearn run riverswim --schedule smooth --set schedule.forgetting=0.1 --engine {engine}",
+        answer="parameter: 'schedule.forgetting'; only practical takes it; smooth takes schedule.horizon_power, "
+        "schedule.horizon_scale, schedule.optimism_power, schedule.optimism_scale",
+    ),
+    *(
+        Mistake(
+            group="specs",
+            title=title,
+            files={"mine.toml": SPEC.replace("KEY", key)},
+            call="everlearn experiment run mine.toml --out out",
+            answer=f"key: 'agent[1].{key}'; is a parameter of the schedule; write schedule_parameters.forgetting",
+        )
+        for title, key in (
+            ("a parameter of the schedule among those of the agent", "parameters.forgetting"),
+            ("a parameter of the schedule with a prefix in a spec", "parameters.schedule.forgetting"),
+        )
     ),
 ]

@@ -54,7 +54,7 @@ def test_check_and_repair_a_damaged_one(directory, call, call_json):
     assert result.exit_code == 1
     assert "damaged: everlearn.db: table journal: agent agent: row 20: is damaged\n" in result.stdout
     assert "agent agent: damaged; step 30, 31 rows, 1 snapshot\n" in result.stdout
-    assert "everlearn check DIR --repair" in result.stdout
+    assert f"everlearn check {directory} --repair" in result.stdout
     found = json.loads(CliRunner().invoke(app, ["check", str(directory), "--json"]).stdout)
     assert found["findings"][0]["row"] == 20
     repaired = call("check", str(directory), "--repair")

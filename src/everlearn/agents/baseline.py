@@ -2,7 +2,8 @@
 
 pi_epsilon takes the *slow* action in the idle aleatoric state, and in every other state the *fast* action with
 probability epsilon.  The service station has actions of these names.  On any other task slow and fast are two of its
-actions and the idle state is S0, so the baselines run there too, although they are meant for the station.
+actions and the idle state is S0, so the baselines run there too.  But what they do there means nothing, unless the user
+has named the two actions; so they warn.
 
 A baseline knows ``roles`` (slow, fast and idle as indices, and the numbers of states and actions), ``epsilon``, what it
 has ``gathered``, the steps of a ``phase``, and its own constants.
@@ -10,6 +11,7 @@ has ``gathered``, the steps of a ``phase``, and its own constants.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,9 +21,32 @@ from numpy.typing import NDArray
 from everlearn.agents.design import Design
 from everlearn.errors import require
 from everlearn.labels import find
+from everlearn.notices import Notice
 from everlearn.protocol import Learn, ScheduleValues, Table
 from everlearn.randomness import uniform
 from everlearn.tasks.indexed import IndexedTask
+
+
+class MeaningWarning(Notice):
+    """A baseline runs on a task in which no action means to serve slowly, or none to serve fast.
+
+    Parameters
+    ----------
+    agent:
+        the name of the baseline
+    task:
+        the name of the task
+    missing:
+        the names of the actions that the task lacks
+
+    """
+
+    def __init__(self, agent: str, task: str, missing: Sequence[str]) -> None:
+        self.agent, self.task, self.missing = agent, task, tuple(missing)
+        lacks = " and ".join(f"no action {name!r}" for name in missing)
+        remedy = " and ".join(f"agent.{name}" for name in missing)
+        why = f"the task {task!r} has {lacks}, which the agent {agent!r} needs"
+        super().__init__(f"{why}; what it earns here means nothing, unless you name such an action with {remedy}")
 
 
 def act(knowledge: Any, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -68,6 +93,10 @@ def baseline_design(
     require(phase >= 1, "agent.phase", phase, "give at least 1 step")
 
     def build(indexed: IndexedTask) -> Any:
+        given = {"slow": slow, "fast": fast}
+        missing = [label for label, value in given.items() if value is None and label not in indexed.task.actions]
+        if missing:
+            warnings.warn(MeaningWarning(name, indexed.task.name, missing), stacklevel=1)  # once
         parts = roles(indexed, slow, fast)
         return knowledge(parts, np.zeros(1), np.zeros(gathered), np.array([phase]), np.array(constants))
 

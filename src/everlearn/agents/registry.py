@@ -40,6 +40,7 @@ def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Sch
     if not callable(factory):
         raise InputError("schedule", name_of(given), "is neither a schedule nor a function that makes one")
     refuse_needy(factory, given, "schedule", WANTED_SCHEDULE, (Schedule,))
+    _refuse_others(factory, chosen)
     values = settings(factory, chosen, "schedule")
     schedule = call_factory(factory, values, given, "schedule")
     if not isinstance(schedule, Schedule):
@@ -47,6 +48,16 @@ def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Sch
         raise InputError("schedule", name_of(given), remedy)
     name = given if isinstance(given, str) else schedule.name
     return _check_schedule(replace(schedule, name=name, parameters=values))
+
+
+def _refuse_others(factory: Any, chosen: Mapping[str, Any]) -> None:
+    """Raise if a parameter of a schedule is one of another schedule alone, and name that one."""
+    for name in [name for name in chosen if is_ours(factory) and name not in parameters(factory)]:
+        others = [other for other in SCHEDULES if name in parameters(locate(other, SCHEDULES, "schedule"))]
+        if others:
+            known = ", ".join(f"schedule.{each}" for each in sorted(parameters(factory)))
+            remedy = f"only {' and '.join(others)} takes it; {name_of(factory)} takes {known}"
+            raise InputError("parameter", f"schedule.{name}", remedy)
 
 
 def _check_schedule(schedule: Schedule) -> Schedule:
@@ -113,7 +124,9 @@ def _refuse_schedule(
     """Raise if a schedule is given for an agent that takes none."""
     if "schedule" not in known and (schedule is not None or schedule_chosen):
         value = schedule if schedule is not None else f"schedule.{next(iter(schedule_chosen or ()))}"
-        raise InputError("schedule", value, f"the agent {name_of(given)!r} takes no schedule; leave it out")
+        forgets = "forgetting" in (schedule_chosen or ())
+        instead = f", or give {SCHEDULED_AGENT}; versatile and planner forget by themselves" if forgets else ""
+        raise InputError("schedule", value, f"the agent {name_of(given)!r} takes no schedule; leave it out{instead}")
 
 
 def _is_made_from_another(factory: Any) -> bool:

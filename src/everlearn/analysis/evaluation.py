@@ -27,9 +27,9 @@ from everlearn.durable.setup import Setup, simple
 from everlearn.durable.transitions import Transitions, read_transitions, step_range
 from everlearn.durable.views import policy_table as greedy_policy
 from everlearn.environments.pure import as_number
-from everlearn.errors import LiveError, require
+from everlearn.errors import LabelError, LiveError, require
 from everlearn.grids import Grid
-from everlearn.labels import counted, show
+from everlearn.labels import counted, few, show
 from everlearn.protocol import Table
 from everlearn.registry import locate
 from everlearn.tasks.task import Task
@@ -241,7 +241,13 @@ def _policy(reader: Reader, name: str, task: Task, policy: object) -> Table:
     if isinstance(policy, str) and policy == GREEDY and GREEDY not in task.actions:
         rows = greedy_policy(reader.look(name))["actions"]
         policy = np.eye(len(task.actions))[[task.actions.index(row["action"]) for row in rows]]
-    return policy_table(task, policy)
+    try:
+        return policy_table(task, policy)
+    except LabelError:
+        if not isinstance(policy, str) or "=" in policy or ":" in policy:
+            raise
+        remedy = f"known actions: {few(task.actions)}; or {GREEDY}, the greedy policy of the agent"
+        raise LabelError("policy", policy, remedy) from None
 
 
 def other_rewards(data: Transitions, task: Task, given: object) -> Table:

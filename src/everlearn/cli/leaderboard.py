@@ -71,4 +71,6 @@ def leaderboard(
         print_table(columns, rows, first={"no_wrap": True})
     note = f"Regret is a share of the {OPTIMUM}; agents are compared in pairs of runs with the same random numbers."
     say(note, style="dim")
+    if tables.some_are_partial(board):
+        say("An agent that was run on fewer tasks stands as if it beat nobody on the others.", style="dim")
     say_paths("written", written)

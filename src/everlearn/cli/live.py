@@ -10,7 +10,7 @@ import typer
 
 from everlearn.cli.options import AsJson, documents, integer, json_option
 from everlearn.cli.output import Cell, print_json, print_table, say
-from everlearn.errors import LiveError, require
+from everlearn.errors import InputError, LiveError, require
 from everlearn.files import expanded
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _print_report(report: Report, repaired: dict[str, Any] | None) -> None:
     if repaired is None:
         _print_agents(report.agents)
         if not report.sound:
-            for place in [f"DIR/{shard}" for shard in _damaged_shards(report)] or ["DIR"]:
+            for place in [f"{report.directory}/{shard}" for shard in _damaged_shards(report)] or [report.directory]:
                 typer.echo(
                     f"To resume from what is undamaged, and keep the damaged file: everlearn check {place} --repair"
                 )
@@ -156,6 +156,8 @@ def journal(
     """Print what a durable agent did and observed, one line per step."""
     from everlearn.durable.audit import export, tell
 
+    if first is not None and last is not None and first > last:
+        raise InputError("--from", first, f"is after --to {last}; give a step of at most {last}")
     for row in export(*find_agent(directory, agent), first, last):
         line = json.dumps(row) if as_json else f"{row['step']:>8}  {row['at']}  {tell(row)}".rstrip()
         documents().write(f"{line}\n")

@@ -46,12 +46,12 @@ def replay(
 
 
 def _print_policy(actions: list[dict[str, Any]]) -> None:
-    from everlearn.labels import show
+    from everlearn.labels import counted, show
 
     rows = [[show(row["state"]), show(row["action"])] for row in actions]
     print_table(["state", "what it would do now"], [[*row] for row in rows[:SHOWN]], left=2)
     if len(rows) > SHOWN:
-        say(f"and {len(rows) - SHOWN:,} more states; --json has all")
+        say(f"and {counted(len(rows) - SHOWN, 'more state')}; --json has all")
 
 
 def _print(found: Replay) -> None:

@@ -43,7 +43,7 @@ def shadow(
 
 
 def _print(report: ShadowReport) -> None:
-    from everlearn.labels import show
+    from everlearn.labels import counted, show
 
     agreement = report.agreement
     say(f"agent {report.agent}: {report.mode}, compared in steps {report.first:,} to {report.last:,}")
@@ -74,7 +74,7 @@ def _print(report: ShadowReport) -> None:
     headings = ["state", f"policy at step {step}", "visits", "did it", "agreed"]
     print_table(headings, rows, left=2)
     if len(report.states) > LISTED:
-        say(f"and {len(report.states) - LISTED:,} more states; --json has all of them")
+        say(f"and {counted(len(report.states) - LISTED, 'more state')}; --json has all of them")
     for warning in report.warnings:
         typer.echo(f"everlearn: warning: {warning}", err=True)
 

@@ -11,7 +11,7 @@ from typing import Any
 from everlearn.aleatoric.reward import Reward, reward_range
 from everlearn.aleatoric.state import MOST_STATES, AleatoricState, last_observation, window
 from everlearn.environments.pure import as_number
-from everlearn.errors import AleatoricStateError, InputError, LabelError, require
+from everlearn.errors import AleatoricStateError, InputError, LabelError, UnknownName, require
 from everlearn.grids import Box, Unread
 from everlearn.labels import as_label, check_label, few, show
 from everlearn.protocol import Label, RewardFunction
@@ -109,6 +109,10 @@ def reward_function(kind: Any, states: tuple[Label, ...], sets: Sets, low: float
         return kind  # type: ignore[no-any-return]
     if isinstance(kind, str) and kind == GIVEN:
         return lambda _state, _action, _observation: low  # stands in for the reward that the caller gives
+    if isinstance(kind, str):
+        raise UnknownName(
+            "reward", kind, [GIVEN], "; or a function, rows, or a mapping by state, action and observation"
+        )
     return _table_reward(rows(kind, "reward"), states, sets)
 
 

@@ -29,6 +29,9 @@ from everlearn.errors import Corrupt
 MAGIC = (0x377F0682, 0x377F0683)
 """The first word of a log whose checksums take words with the least, or with the most significant byte first."""
 
+BEGINNING = b"SQLite format 3\0"
+"""How every database begins."""
+
 CHUNK = 1000
 """How many frames are read at a time, so that a long log takes no more memory than a short one."""
 
@@ -81,6 +84,8 @@ def refuse_truncation(path: Path) -> None:
         return
     with reading(path) as file:
         header, size = file.read(100), path.stat().st_size
+    if not BEGINNING.startswith(header[: len(BEGINNING)]):
+        raise Corrupt(f"file is not a database; {how_to_repair(path)}", path)
     page = int.from_bytes(header[16:18], "big") if len(header) == 100 else 0
     if size < int.from_bytes(header[28:32], "big") * page or 0 < len(header) < 100:
         raise Corrupt(f"it is {size:,} bytes long, and was longer; {how_to_repair(path)}", path)

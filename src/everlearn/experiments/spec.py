@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from everlearn.agents.names import AGENTS
+from everlearn.agents.names import AGENTS, SCHEDULES
 from everlearn.engine.curves import PER_DECADE
 from everlearn.engine.runner import ENGINES
 from everlearn.errors import EverlearnError, InputError, UnknownName
@@ -202,6 +202,7 @@ def _task(entry: Mapping[str, Any], key: str, folder: str | None = None) -> Task
 def _agent(entry: Mapping[str, Any], key: str, folder: str | None = None) -> AgentEntry:
     _refuse_parameters(entry, _AGENT, key, folder)
     check_keys(entry, _AGENT, f"{key}.")
+    _refuse_parameters_of_schedules(entry, key, folder)
     return AgentEntry(
         _given(entry, key),
         _label(entry, key),
@@ -219,6 +220,19 @@ def _refuse_parameters(entry: Mapping[str, Any], known: tuple[str, ...], key: st
         kind = key.partition("[")[0]
         if name in _parameters_of(entry["name"], kind, folder):
             raise InputError("key", f"{key}.{name}", f"is a parameter of the {kind}; write parameters.{name}")
+
+
+def _refuse_parameters_of_schedules(entry: Mapping[str, Any], key: str, folder: str | None) -> None:
+    """Raise if a parameter of an agent is one of a schedule alone; ``schedule.name`` in TOML is a table."""
+    given = check_mapping(entry.get("parameters", {}), f"{key}.parameters")
+    inner = given.get("schedule")
+    known = {name for each in SCHEDULES for name in parameters(locate(each, SCHEDULES, "schedule"))}
+    wrong = {f"schedule.{name}": name for name in inner} if isinstance(inner, Mapping) else {}
+    taken = _parameters_of(_given(entry, key), "agent", folder) if known & set(given) else ()
+    wrong |= {name: name for name in given if name in known and name not in taken}
+    for written, name in wrong.items():
+        remedy = f"is a parameter of the schedule; write schedule_parameters.{name}"
+        raise InputError("key", f"{key}.parameters.{written}", remedy)
 
 
 def _parameters_of(given: object, kind: str, folder: str | None) -> Collection[str]:

@@ -88,6 +88,11 @@ def agents_tables(board: Board) -> list[Grid]:
     return [agents_table(board, kind, time) for time in times for kind in _kinds(board)]
 
 
+def some_are_partial(board: Board) -> bool:
+    """Return whether an agent was run on fewer tasks than others, which lowers its place in the tables of agents."""
+    return any(each.tasks < each.all_tasks for kind in _kinds(board) for each in board.ratings(kind))
+
+
 def agents_table(board: Board, kind: str, time: int) -> Grid:
     """Return the ratings on one kind of tasks at one time, the number of tasks that each leads, and the speed."""
     rows = [
@@ -154,7 +159,7 @@ def tasks_table(board: Board) -> Grid:
                 f"{own.optimum:.4g}",
                 share(own.relative_regret),
                 share(own.worst_run),
-                str(1 + sum(row.relative_regret < own.relative_regret for row in last.values())),
+                f"{1 + sum(row.relative_regret < own.relative_regret for row in last.values())} of {len(last) + 1}",
                 " / ".join(str(verdicts.count(verdict)) for verdict in VERDICTS),
                 "-" if best is None else f"{best.agent} {share(best.relative_regret)}",
             ]

@@ -57,7 +57,8 @@ def draw_table(run: WatchedRun, known: Known, before: Known | None) -> str:
         mark = ' class="here" aria-current="true"' if s == run.aleatoric_state else ""
         rows.append(f'<tr{mark}><th scope="row">{escape(name_state(run, s))}</th>{cells}</tr>')
     hidden = len(run.task.states) - len(known.states)
-    more = f"; {hidden:,} more states are not shown" if hidden else ""
+    are = "1 more state is" if hidden == 1 else f"{hidden:,} more states are"
+    more = f"; {are} not shown" if hidden else ""
     caption = f"{' above '.join(known.pair)} for every aleatoric state and action{more}"
     return (
         f'<table class="known"><caption>{escape(caption)}</caption><thead><tr><th scope="col">state</th>{heads}</tr>'

@@ -114,7 +114,8 @@ def load(path: str | os.PathLike[str]) -> Result:
         raise StoreError("there is no such file", target) from None
     except UNREADABLE as error:
         why = "" if "pickle" in str(error) else f" ({error})"  # NumPy's advice would be bad advice
-        raise StoreError(f"not a complete result{why}", target) from None
+        remedy = "give what Result.save or everlearn run --out wrote"
+        raise StoreError(f"not a complete result{why}; {remedy}", target) from None
     return _read(target, text, entries)
 
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.reward import reward_range as read_range
 from everlearn.aleatoric.state import AleatoricState, last_observation, window
+from everlearn.calls import explained
 from everlearn.environments.model import Model
 from everlearn.errors import TaskError, require
 from everlearn.factories import name_of
@@ -152,6 +153,7 @@ def _labels(given: Iterable[Label] | None, argument: str) -> tuple[Label, ...]:
     return check_labels(given, argument)  # type: ignore[arg-type]  # not None
 
 
+@explained("el.task(actions=..., observations=...)")
 def task(
     *_bare: Any,
     actions: Iterable[Label] | None = None,
