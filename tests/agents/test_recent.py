@@ -36,6 +36,16 @@ def test_a_full_table_shares_its_rows_and_keeps_their_codes():
     assert codes.tolist() == list(range(64))
 
 
+def test_the_rows_of_all_states_are_those_of_each():
+    random = np.random.default_rng(1)
+    for taken in (20, 400):  # of 64 rows
+        seen, codes = random.integers(50, size=4), np.full(64, recent.FREE)
+        for s in random.integers(500, size=taken).tolist():
+            recent.take_row(codes, recent.code_of(seen, s))
+        rows = [recent.row_of(codes, recent.code_of(seen, s)) for s in range(500)]
+        assert recent.rows_of(seen, codes, 500).tolist() == rows
+
+
 def test_the_table_is_bounded():
     sizes = [recent.size_of(states, actions) for states, actions in ((2, 2), (6, 2), (1000, 2), (100_000, 500))]
     assert [size.states for size in sizes] == [64, 192, 967, 64]

@@ -66,6 +66,30 @@ def test_it_is_versatile_where_nothing_is_hidden():
     assert agents[1].explain().endswith("What came before is not seen to matter.")
 
 
+def test_what_is_greedy_is_what_memory_would_do(driven):
+    """A frozen agent acts by the values: it turns as the cue says, which the planner cannot."""
+    agent = el.Agent("t-maze", "remembering", parameters=MAZE, seed=1)
+    agent.restore(driven[0].snapshot())
+    agent.knowledge.recall["second"] = 0.0
+    environment, rewards = agent.task.start(environment_stream(2)), []
+    for _ in range(1000):
+        s, action = agent.situation, int(agent.values[agent.situation].argmax())
+        observation = agent.indexed.observation(environment.step(agent.task.actions[action]))
+        following, reward = agent.indexed.step(s, action, observation)
+        agent.remember(Experience(s, action, observation, math.nan, following))
+        agent.move(following)
+        rewards.append(reward)
+    assert np.mean(rewards) > 0.9 * el.Theory(agent.task).optimal_average_reward
+    agent.knowledge.recall["second"] = 1.0
+    assert np.shares_memory(agent.values, agent.knowledge.cells)
+
+
+def test_memory_has_no_trial_without_suspicion_however_short_phases_are():
+    agent = el.Agent("riverswim", "remembering", parameters={"agent.shortest": 1}, seed=1)
+    drive(agent, 300)
+    assert agent.knowledge.recall["acted"] == 0
+
+
 def test_it_learns_nothing_in_memory_without_suspicion():
     agent = el.Agent("t-maze", "remembering", parameters=MAZE, seed=1)
     agent.knowledge.recall["agreed"] = -math.inf
@@ -94,11 +118,22 @@ def test_memory_does_nothing_forbidden(driven):
     agent = el.Agent("t-maze", "remembering", parameters=MAZE, seed=1)
     agent.restore(driven[0].snapshot())
     agent.knowledge.recall["second"] = 0.0
-    agent.values[:, 0] = -math.inf
+    agent.knowledge.cells["value"][:, 0] = -math.inf
     assert (agent.policy == [0, 1]).all()
     for situation in range(len(agent.task.states)):
         agent.situation = situation
         assert {agent.choose() for _ in range(20)} == {1}
+
+
+def test_the_policy_has_nothing_forbidden_where_states_share_a_row(driven):
+    """A row is forbidden whatever any of its states forbids, so it may be everything."""
+    agent = el.Agent("t-maze", "remembering", parameters=MAZE, seed=1)
+    agent.restore(driven[0].snapshot())
+    agent.knowledge.recall["second"] = 0.0
+    agent.knowledge.recent_cells["value"] = -math.inf
+    agent.knowledge.cells["value"][::2, 0] = agent.knowledge.cells["value"][1::2, 1] = -math.inf
+    assert (agent.policy[::2] == [0, 1]).all()
+    assert (agent.policy[1::2] == [1, 0]).all()
 
 
 def test_a_step_that_is_not_learned_from_is_remembered(driven):
@@ -114,3 +149,5 @@ def test_a_step_that_is_not_learned_from_is_remembered(driven):
     assert agent.knowledge.seen.tolist() == [4, 1, 4, 2]
     agent.exchange_memory(np.zeros(()))
     assert not agent.exchange_memory().any()
+    agent.exchange_memory(np.trim_zeros(present, "b"))
+    assert (agent.exchange_memory() == present).all()

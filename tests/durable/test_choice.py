@@ -163,7 +163,7 @@ def test_every_design_can_be_frozen(design):
     if core.agent.design.carry is not None:  # it has moved a number from row to row
         np.testing.assert_equal(core.agent.inspect(), shown)
         return
-    kept = set(before.epistemic) - {core.agent.design.memory}
+    kept = set(before.epistemic) - {*core.agent.design.memories}
     assert all(np.array_equal(before.epistemic[name], after.epistemic[name]) for name in kept)
 
 

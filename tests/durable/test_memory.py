@@ -284,3 +284,15 @@ def test_a_waiting_step_keeps_no_copy_of_a_memory_that_is_empty():
         core.apply(core.pay(1, 0.5, lambda _number, _step: None))
         assert core.agent.knowledge.traces.tolist() == traces.tolist()
     assert sparse.export_state() == full.export_state()
+
+
+def test_what_is_kept_of_a_step_whose_reward_is_to_come_does_not_grow_with_the_task():
+    """The traces of the actor are empty, and are not kept; what is remembered of the past is."""
+    many = {"observations": [*range(500)], "agent": "remembering", "parameters": {}, "reward_delay": 10}
+    core = make(**many)
+    for observation in range(1, 9):
+        core.act()
+        core.apply(core.prepare(observation))
+    kept = [waited.memory for waited in core.waiting.values()]
+    assert max(0 if memory is None else memory.size for memory in kept) == 4
+    assert kept[-1][0] == kept[-1][2] == core.agent.situation - 2  # before the last step

@@ -29,10 +29,14 @@ def stored_arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
 
 
 def exchanged(present: Sequence[NDArray[Any]], given: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Return a copy of arrays as one array, and put what was returned before in their place if it is passed."""
+    """Return a copy of arrays as one array, and put what was returned before in their place if it is passed.
+
+    Zeros at its end may be left out.
+    """
     kept = present[0].copy() if len(present) == 1 else np.concatenate([array.ravel() for array in present])
     if given is not None:
-        numbers, begin = np.broadcast_to(given, kept.shape).ravel(), 0
+        numbers, begin = np.zeros(kept.size, dtype=kept.dtype), 0
+        numbers[: given.size] = given.ravel()
         for array in present:
             array[...] = numbers[begin : begin + array.size].reshape(array.shape)
             begin += array.size

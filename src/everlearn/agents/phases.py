@@ -93,14 +93,14 @@ def challenged(choice: Any, t: float, rule: Rule, prior: float, power: float) ->
     """Begin a phase after step t; return whether the first of the two acts in it, the challenger.
 
     Its share of the phases is ``prior`` while nothing is known.  Besides, it has a trial whenever it acted in fewer
-    than t^``power`` steps: ``acted`` of the record.
+    than t^``power`` steps (``acted`` of the record), unless ``power`` is 0.
     """
     acted = choice["acted"][0, 0]
     length = max(rule.shortest, rule.phase * t)
     steps = math.pow(t, power)
     trial = min(max(TRIAL * steps, rule.shortest), length)
     first = acted > 0.0 and has_turn(choice, share(choice, prior, rule.least))
-    if not first and acted + trial <= steps:
+    if not first and power > 0.0 and acted + trial <= steps:
         first = True
         length = trial
     begin_phase(choice, t, length, COUNTED)

@@ -19,7 +19,7 @@ STATE, ACTION, CHANGE, EARLIER = range(4)
 """What is remembered, in ``seen``: the last state and action, the last change, and the one before it."""
 
 ROWS_PER_STATE, NUMBERS, FEWEST_ROWS = 32, 60_000, 64
-"""There are so many rows per aleatoric state, but not more than have so many numbers, and at least 64."""
+"""There are so many rows per aleatoric state, but not more than have so many numbers, or 64 if that is more."""
 
 SUCCESSORS = 8
 """The most next rows per row and action."""
@@ -96,8 +96,11 @@ def move(seen: NDArray[np.int64], s: int, action: int, following: int) -> None:
 
 
 def rows_of(seen: NDArray[np.int64], codes: NDArray[np.int64], states: int) -> NDArray[np.int64]:
-    """Return the row of every aleatoric state with the present memory."""
-    return np.array([row_of(codes, code_of(seen, s)) for s in range(states)])
+    """Return the row of every aleatoric state with the present memory, as :func:`row_of` finds it."""
+    code = np.asarray(code_of(seen, np.arange(states)))  # type: ignore[arg-type]  # of all states at once
+    rows = (code[:, None] + np.arange(PROBES)) % len(codes)
+    fits = (codes[rows] == code[:, None]) | (codes[rows] == FREE)
+    return np.asarray(rows[np.arange(states), fits.argmax(axis=1)])  # the first one if none fits
 
 
 def allowed_in(model: Planner, rows: NDArray[np.int64], allowed: NDArray[Any]) -> Planner:

@@ -8,8 +8,8 @@ challenger of ``versatile`` (:func:`everlearn.agents.phases.challenged`).
 **Suspicion.**  The agent tests whether what comes after a state and an action depends on what is remembered, whoever
 acts (:func:`everlearn.agents.suspicion.foresee`).  The share of memory while nothing is known rises with this suspicion
 from 0 to 0.25, and the power of its trials from 0 to 0.6.  While there is suspicion, memory learns from every step, as
-a model of what comes next may.  Without it, memory learns nothing and never acts, and the agent is ``versatile``.  So
-it is while the planner follows a change.
+a model of what comes next may.  Without it, as while the planner follows a change, memory has no trials and learns
+from its own turns alone.  It has these only if it earned more before; if it never acted, the agent is ``versatile``.
 
 The phases of ``versatile`` are counted in the steps in which memory did not act, and it learns from these alone.
 """
@@ -182,11 +182,26 @@ def remember(knowledge: Remembering, experience: Experience) -> None:
 
 def policy(knowledge: Remembering) -> Table:
     """Return the policy of the one that acts; that of memory is for what it remembers now."""
+    otherwise = others.policy(versatile_of(knowledge))
     if not remembers(knowledge):
-        return others.policy(versatile_of(knowledge))
+        return otherwise
     allowed = knowledge.cells["value"] > -math.inf
     rows = recent.rows_of(knowledge.seen, knowledge.codes, len(allowed))
-    return planning.policy(recent.allowed_in(memory_of(knowledge), rows, allowed))
+    chosen = planning.policy(memory_of(knowledge)._replace(cells=knowledge.recent_cells[rows]))
+    forbidden = np.where(allowed, 0.0, chosen).sum(axis=1, keepdims=True)
+    return np.asarray(np.where(allowed, chosen, 0.0) + forbidden * otherwise)
+
+
+def present(knowledge: Remembering) -> Planner:
+    """Return the second model with the rows of all aleatoric states, for what memory remembers now."""
+    allowed = knowledge.cells["value"] > -math.inf
+    rows = recent.rows_of(knowledge.seen, knowledge.codes, len(allowed))
+    return recent.allowed_in(memory_of(knowledge), rows, allowed)
+
+
+def values(knowledge: Remembering) -> Table:
+    """Return the values of the planner, which can be written to; while memory acts, those of what it remembers now."""
+    return value_table(present(knowledge) if remembers(knowledge) else knowledge)
 
 
 def inspect(knowledge: Remembering, now: ScheduleValues) -> dict[str, Table]:
@@ -202,8 +217,9 @@ def explain(knowledge: Remembering, task: Task) -> str:
     state, action, change, earlier = knowledge.seen.tolist()
     if remembers(knowledge):
         said = "It acts by what it remembers." + said.partition(".")[2]
+    predicts = "predicts" if suspected(knowledge) > 0.0 else "is not seen to predict"
     return (
-        f"{said} What it remembers predicts what comes next. That is the last state and action, now "
+        f"{said} What it remembers {predicts} what comes next. That is the last state and action, now "
         f"{task.states[state]!r} and {task.actions[action]!r}, and the last two changes of state, now from "
         f"{task.states[change]!r} and before that from {task.states[earlier]!r}."
         f"{phases.earnings(knowledge.recall, 'memory', 'the others')}"
@@ -262,10 +278,10 @@ def remembering(
         inspect=inspect,
         infinite=True,
         unit=True,
-        values=value_table,
+        values=values,
         masks=True,
         explain=explain,
         remember=remember,
-        memory=("past", "seen"),
+        memory=("seen", "past"),  # so that nothing but zeros comes last while the actor has no turn
         name="remembering",
     )

@@ -461,6 +461,8 @@ class Core:
             self.agent.move(state)
         if reward is None:
             memory = self.agent.exchange_memory()
+            if memory is not None and memory.ndim == 1:
+                memory = np.trim_zeros(memory, "b")  # traces of a large task, while there are none
             kept = memory if memory is not None and memory.any() else None
             self.waiting[step] = Awaited(Experience(state, action, index, math.nan, following), measures, kept)
         if reward is not None and self._learns(state, action):

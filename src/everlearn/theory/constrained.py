@@ -8,7 +8,7 @@ time a is taken in p,
 (Manne, 1960; Altman, *Constrained Markov Decision Processes*, 1999).  Without durations d = 1; without a limit this is
 the optimum of a semi-Markov decision process.  For any h over pairs and any multiplier lambda >= 0, no policy that
 meets the limit earns more than max over (p, a) of (r - lambda (c - l d) + P_a h - h) / d: follow the policy, add up,
-and the h cancel.  The dual solved yields h and lambda, so that the bound is a certificate whatever the solver did.
+and the h cancel.  The dual solution yields h and lambda, so that the bound is a certificate whatever the solver did.
 """
 
 from __future__ import annotations
