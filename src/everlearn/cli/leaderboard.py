@@ -46,13 +46,16 @@ def leaderboard(
     as_json: options.AsJson = False,
 ) -> None:
     """Compare your agent with those of the leaderboard, whose results are shipped. Run it again to resume."""
+    from everlearn.agents.registry import make_design
     from everlearn.api import workforce
     from everlearn.cli.progress import interruptible, show_progress
     from everlearn.leaderboard import tables
     from everlearn.leaderboard.board import make_board
-    from everlearn.leaderboard.lineup import lineup
+    from everlearn.leaderboard.lineup import STEPS, lineup
     from everlearn.results.references import OPTIMUM
 
+    for name in [name for name in agent or [] if ":" in name]:
+        make_design(name, duration=steps or STEPS)  # raises at once, before anything is run
     out = out or ("board-fresh" if fresh else "board")
     chosen = lineup(agent or [], task or [], runs=runs, steps=steps, afresh=afresh, fresh=fresh)
     with interruptible(out), show_progress(chosen.spec.name) as bar:

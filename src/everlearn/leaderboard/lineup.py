@@ -14,7 +14,6 @@ from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from everlearn.agents.names import DEFAULT_AGENT
-from everlearn.agents.registry import make_design
 from everlearn.errors import UnknownName
 from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry, name_of, read_spec
 from everlearn.leaderboard.identity import agent_identity, states, task_identity
@@ -182,8 +181,6 @@ def lineup(
     size = RUNS if runs is None else runs, STEPS if steps is None else steps
     known = not afresh and (size[0], plain.seed) == (shipped().runs, shipped().seed) and size[1] in shipped().times
     own = [{"name": name, "label": name} for name in dict.fromkeys(agents) if ":" in name]
-    for entry in own:
-        make_design(entry["name"], duration=size[1])  # raises at once, before anything is run
     chosen = _select(contenders(), [name for name in agents if ":" not in name], "--agent")
     named = len(own) < len(set(agents))
     if not (named or afresh):
