@@ -214,7 +214,7 @@ class Grid(Sequence[Label]):
 class Box(Grid):
     """Observations that are measurements: one number per coordinate, from ``low`` to ``high``.
 
-    Declare it as the ``observations`` of a durable agent (:func:`everlearn.live`).  A measurement is kept as one of up
+    Declare it as the ``observations`` of a durable agent (``everlearn.live``).  A measurement is kept as one of up
     to 1024 levels, by its middle, so a label is again a list of numbers.
 
     Parameters

@@ -68,8 +68,8 @@ def seven() -> int:
             ("schedule", "smoth"),
         ),
         (
-            lambda: make_schedule("smooth", {"horizon": 3}),
-            UnknownName,
+            lambda: make_schedule("smooth", {"horizon": 3}),  # known, but not to this schedule
+            InputError,
             ("parameter", "schedule.horizon"),
         ),
         (

@@ -69,7 +69,7 @@ def test_warnings_are_on_standard_error(directory):
 
 
 def test_mistakes(directory, refused):
-    assert refused("evaluate", directory, "--policy", "faster").startswith("action in the policy: 'faster'")
+    assert refused("evaluate", directory, "--policy", "faster").startswith("policy: 'faster'")
     assert refused("evaluate", directory, "--policy", "fast", "--confidence", "95").startswith("confidence: 95")
     assert refused("evaluate", directory, "--policy", "fast", "--from", "121").endswith(
         "no observations among these steps"

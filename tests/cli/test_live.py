@@ -101,7 +101,7 @@ def test_check_all_shards(sharded, call, call_json, refused):
     result = CliRunner().invoke(app, ["check", str(sharded)])
     assert result.exit_code == 1
     assert "damaged: shard-0/everlearn.db: table journal: agent agent: row 20: is damaged\n" in result.stdout
-    assert "everlearn check DIR/shard-0 --repair" in result.stdout
+    assert f"everlearn check {sharded}/shard-0 --repair" in result.stdout
     assert f"everlearn check {sharded}/shard-0 --repair" in refused("check", str(sharded), "--repair")
     call("check", f"{sharded}/shard-0", "--repair")
     assert call_json("check", str(sharded))["sound"]

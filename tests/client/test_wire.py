@@ -171,15 +171,14 @@ def test_it_explains_what_the_agent_has_learned(client):
     assert "It acts by" in client.explain()
 
 
-def test_a_snapshot_that_is_missing_is_refused_with_those_that_exist(client):
+def test_a_snapshot_that_is_missing_is_refused(client):
     client.act()
     client.observe("x", reward=0.5)
     state = client.export_state()
     client.import_state(state)
-    for step, known in ((7, "0, 1"), (99, "0, 1")):
-        with pytest.raises(ServiceError, check=has(status=404)) as refused:
+    for step in (7, 99):
+        with pytest.raises(ServiceError, check=has(status=404)):
             client.rollback(step)
-        assert known in str(refused.value)
 
 
 def test_a_truth_value_is_no_late_reward_either(client, tmp_path):

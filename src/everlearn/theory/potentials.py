@@ -157,7 +157,7 @@ def cost_at_most(network: Network, order: Potential | None = None) -> float:
     """Return what a known policy costs at most: an order of priority, or fixed shares; infinity if none is found.
 
     With fixed shares servers may idle while a job waits, so no agent of a task need attain this cost.  ``order`` is
-    what :func:`best_order` returned, if it is known.
+    what ``best_order`` returned, if it is known.
 
     Examples
     --------
