@@ -153,14 +153,14 @@ class Grid(Sequence[Label]):
         return self._kind(part[place] for part, place in zip(self.parts, places, strict=True))
 
     def __iter__(self) -> Iterator[Label]:
-        """Yield every label, if there are few; otherwise a table of them was wanted, which cannot be."""
+        """Yield every label; raise an error if there are too many for a table."""
         remedy = "too many for a table; use an agent with features, such as linear, or task.bins"
         if self.size > 1_000_000:
             raise InputError("number of labels", self.size, remedy)
         return map(self.__getitem__, range(self.size))
 
     def places(self, number: int) -> list[int]:
-        """Return for each part the place of its label in the label of a number."""
+        """Return, for the label with this number, the index of each of its parts."""
         if not 0 <= number < self.size:
             raise IndexError(number)
         number, places = int(number), []
@@ -170,7 +170,7 @@ class Grid(Sequence[Label]):
         return places
 
     def number(self, label: Any) -> int:
-        """Return the number of a label, or of the label that a point is read as; raise KeyError if there is none."""
+        """Return the number of a label; a point is first read as a label.  Raise KeyError if there is none."""
         parts = label.tolist() if hasattr(label, "tolist") else label
         if not isinstance(parts, list | tuple):
             raise Unread(f"is no list of {len(self.parts)} numbers")
@@ -214,8 +214,8 @@ class Grid(Sequence[Label]):
 class Box(Grid):
     """Observations that are measurements: one number per coordinate, from ``low`` to ``high``.
 
-    Declare it as the ``observations`` of a durable agent (``everlearn.live``).  A measurement is kept as one of up
-    to 1024 levels, by its middle, so a label is again a list of numbers.
+    Declare it as the ``observations`` of a durable agent (``everlearn.live``).  Each coordinate has up to
+    1024 levels, and a measurement is kept as the middle of its level.  So a label is a tuple of numbers.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class Agent:
         return {**{name: value for name, value in self.__dict__.items() if name != "_tables"}, "_constant": constant}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become a copy; a copy of a read-only array could be written to, and would no longer be a constant."""
+        """Restore a copy, and make its constant arrays read-only again, since copies of arrays can be written to."""
         self.__dict__.update({name: value for name, value in state.items() if name != "_constant"})
         for name in state["_constant"]:
             getattr(self._knowledge, name).flags.writeable = False

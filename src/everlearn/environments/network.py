@@ -142,7 +142,7 @@ class Network:
 
     @cached_property
     def load(self) -> float:
-        """The least share of their time for which the busiest server must work; the network is stable below 1."""
+        """The least share of time for which the busiest server must work; below 1, some policy keeps queues stable."""
         from scipy.optimize import linprog
 
         pairs = [(s, k) for s, classes in enumerate(self.skills) for k in classes]

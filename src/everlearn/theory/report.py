@@ -143,8 +143,9 @@ class Theory:
 
         If the memory is hidden, only policies that depend on observations and actions count, and the two bounds may
         differ.  If they differ, they may be narrower than those in ``Result.references``, for which the computation
-        stops earlier.  For a network of queues the bounds come from a default grid; ``network_optimum`` takes others.
-        If every grid would be too large, they are wide, and come from quadratic functions.
+        stops earlier.  For a network of queues, the bounds are computed on a default grid of queue lengths;
+        ``everlearn.theory.network.network_optimum`` takes other sizes.  If every grid would be too large, the bounds are
+        wide, and come from quadratic functions.
         """
         if self.task.network is not None:
             return network_optimum(self.task.network)
@@ -224,7 +225,7 @@ class Theory:
     def best_aleatoric(self) -> Best:
         """The best policy over aleatoric states that a search found, deterministic or randomised.
 
-        Its average reward is at most lambda_pi~, since a better randomised policy may exist.
+        A better randomised policy may exist, which the search has missed.
         """
         return best_randomised(self.pairs, self.best_deterministic, self.clairvoyant)
 
