@@ -144,8 +144,8 @@ class Theory:
         If the memory is hidden, only policies that depend on observations and actions count, and the two bounds may
         differ.  If they differ, they may be narrower than those in ``Result.references``, for which the computation
         stops earlier.  For a network of queues, the bounds are computed on a default grid of queue lengths;
-        ``everlearn.theory.network.network_optimum`` takes other sizes.  If every grid would be too large, they are wide,
-        and come from quadratic functions.
+        ``everlearn.theory.network.network_optimum`` takes other sizes.  If every grid would be too large, the bounds
+        come from quadratic functions instead, and are wide.
         """
         if self.task.network is not None:
             return network_optimum(self.task.network)
